@@ -1,0 +1,42 @@
+#include "base/log.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <string>
+
+namespace gp {
+namespace {
+
+std::atomic<int> log_fd{STDERR_FILENO};
+std::atomic<LogLevel> lowest{LogLevel::info};
+
+const char* name(LogLevel level) {
+  switch (level) {
+    case LogLevel::debug: return "debug";
+    case LogLevel::info: return "info";
+    case LogLevel::warning: return "warning";
+    case LogLevel::error: return "error";
+  }
+  return "?";
+}
+
+}  // namespace
+
+void set_log_fd(int fd) { log_fd = fd; }
+void set_log_level(LogLevel level) { lowest = level; }
+bool log_enabled(LogLevel level) { return level >= lowest.load(std::memory_order_relaxed); }
+
+void log_line(LogLevel level, std::string_view text) {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  tm parts{};
+  localtime_r(&now.tv_sec, &parts);
+  std::string line = fmt::format("{:02}:{:02}:{:02}.{:06} {}: {}\n", parts.tm_hour, parts.tm_min,
+                                 parts.tm_sec, now.tv_nsec / 1000, name(level), text);
+  // A log that cannot be written must not stop the program; there is nowhere to report it.
+  [[maybe_unused]] ssize_t written = ::write(log_fd, line.data(), line.size());
+}
+
+}  // namespace gp

@@ -1,0 +1,66 @@
+// Doorbells. Each process has a page of 64-bit slots per device in a memfd that it and the server
+// have both mapped; ringing is a plain store by the client.
+//
+// Nobody polls an idle page. A page is *cold*: write-protected by userfaultfd in the client's
+// address space, so that the first store wakes the watcher; or *hot*: open, and looked at by the
+// device's idle worker until nothing has been rung for a while. Where userfaultfd is not to be had
+// the watcher looks at all pages, ever more rarely.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+
+#include "base/unique_fd.h"
+#include "memory/page_table.h"
+
+namespace vgpu::device {
+
+// One process's doorbell slots on one device.
+class DoorbellPage {
+ public:
+  // `slots` is the server's own mapping of `bytes` bytes; it must outlive the page object.
+  DoorbellPage(std::atomic<u64>* slots, u64 bytes) : slots_(slots), bytes_(bytes) {}
+  std::atomic<u64>& slot(u32 index) { return slots_[index]; }
+  u32 slot_count() const { return static_cast<u32>(bytes_ / sizeof(u64)); }
+
+  // Set by DoorbellWatch. True while the client can store without a fault.
+  std::atomic<bool> hot{true};
+
+ private:
+  friend class DoorbellWatch;
+  std::atomic<u64>* slots_;
+  u64 bytes_;
+};
+
+struct Doorbell {
+  std::shared_ptr<DoorbellPage> page;
+  u32 slot = 0;
+};
+
+// Watches all pages of all devices with one thread.
+class DoorbellWatch {
+ public:
+  DoorbellWatch();
+  ~DoorbellWatch();
+
+  // Called (from the watcher's thread) when a cold page was rung and has become hot.
+  void on_ring(std::function<void()> callback);
+
+  void add(std::shared_ptr<DoorbellPage> page);
+  void remove(const DoorbellPage& page);
+  // The client mapped its page at client_va and registered it with this userfaultfd in
+  // write-protect mode. From here on the page can become cold.
+  void attach_userfaultfd(const std::shared_ptr<DoorbellPage>& page, UniqueFd uffd, u64 client_va);
+
+  // The device has seen nothing rung for a while: let every page that can become cold. The caller
+  // must look at the slots once more afterwards: a store may have come just before.
+  void cool_down();
+
+  struct Impl;
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace vgpu::device

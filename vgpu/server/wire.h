@@ -1,0 +1,58 @@
+// What clients (libvgpu.so, vgpu) and vgpud say to each other: one SEQPACKET message each way per
+// call, on a connection of the calling thread's own, so that a call may block in the server.
+// The identity of the caller is SO_PEERCRED. Included by the preload: plain C types, no libstdc++.
+#pragma once
+
+#include "base/types.h"
+
+namespace vgpu::wire {
+
+constexpr gp::u32 kMagic = 0x55504756;  // "VGPU"
+constexpr gp::u32 kVersion = 1;
+constexpr gp::u32 kMaxData = 4096;
+
+// Environment of a client: the runtime directory of its device.
+constexpr char kEnvironment[] = "GPREEMPT_VGPU_DIR";
+// Below the runtime directory.
+constexpr char kSocketName[] = "socket";
+constexpr char kTreeName[] = "tree";  // tree/sys/class/kfd/..., tree/dev/kfd
+
+enum Kind : gp::u32 {
+  kind_open_kfd = 1,     // reply: the process's kfd memfd
+  kind_open_render = 2,  // argument: minor. Reply: the memory memfd
+  kind_open_file = 3,    // data: path. Reply: a memfd with the file's text
+  kind_write_file = 4,   // data: path NUL bytes
+  kind_ioctl = 5,        // argument: command; data: the argument struct. May carry a fd
+  kind_doorbell = 6,     // argument: client VA; offset in the kfd file in file_inode. Carries a uffd
+  kind_stats = 7,        // reply: data is JSON, in a memfd
+  kind_inject = 8,       // data: text
+  kind_stop = 9,         // end the server
+  kind_ping = 10,        // reply: data is "pid config..." JSON in a memfd
+};
+
+struct Request {
+  gp::u32 magic = kMagic;
+  gp::u32 version = kVersion;
+  gp::u32 kind = 0;
+  gp::u32 size = 0;         // bytes used of data
+  gp::i32 tid = 0;          // gettid() of the caller, in its own pid namespace
+  gp::u32 pad = 0;
+  gp::u64 argument = 0;
+  gp::u64 file_device = 0;  // fstat of the fd the ioctl was made on
+  gp::u64 file_inode = 0;
+  gp::u8 data[kMaxData];
+};
+constexpr gp::u32 kRequestHeader = 48;
+static_assert(sizeof(Request) == kRequestHeader + kMaxData);
+
+struct Reply {
+  gp::u32 magic = kMagic;
+  gp::i32 result = 0;  // >= 0, or -errno
+  gp::u32 size = 0;
+  gp::u32 pad = 0;
+  gp::u8 data[kMaxData];
+};
+constexpr gp::u32 kReplyHeader = 16;
+static_assert(sizeof(Reply) == kReplyHeader + kMaxData);
+
+}  // namespace vgpu::wire
