@@ -1,0 +1,58 @@
+# What a person types. CMake does the work (CMakePresets.json); every target here can be run from a
+# fresh checkout and brings what it needs.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+JOBS ?= $(shell nproc)
+BUILD ?= build
+PREFIX ?= /usr/local
+CMAKE_ARGS ?=
+# A name or regular expression: make test TESTS=hip
+TESTS ?= .
+
+# The HIP programs are left out: under a sanitizer they would take hours, and they hold none of our code.
+SAN_TESTS := base_tests isa_tests device_tests driver_tests server_tests
+
+.PHONY: help deps build test test-san fuzz bench demo install format format-check lint clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+deps: ## Install the packages that are missing (apt)
+	@scripts/install-deps
+
+build: deps ## Build everything into build/ (programs in build/bin, libraries in build/lib)
+	@cmake --preset release -B $(BUILD) $(CMAKE_ARGS) > /dev/null
+	@cmake --build $(BUILD) -j $(JOBS)
+
+test: build ## Build and run all tests (TESTS=<regex> runs some of them)
+	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) -R '$(TESTS)'
+
+test-san: deps ## Build and run the tests again under AddressSanitizer and ThreadSanitizer
+	@scripts/test-san -j $(JOBS) $(SAN_TESTS)
+
+fuzz: deps ## Fuzz the decoder and the driver for a minute
+	@scripts/fuzz -j $(JOBS)
+
+bench: build ## Measure speed against native code; writes bench.json
+	@bench/run --build $(BUILD) --output bench.json
+
+demo: build ## Two HIP programs share the virtual GPU; see what the device did
+	@examples/demo $(BUILD)
+
+install: build ## Install under PREFIX (/usr/local)
+	@cmake --install $(BUILD) --prefix $(PREFIX)
+
+format: ## Format all sources
+	@scripts/format --write
+
+format-check: ## Say which sources are not formatted
+	@scripts/format --check
+
+lint: build ## Run clang-tidy
+	@scripts/lint --build $(BUILD) -j $(JOBS)
+
+clean: ## Remove what was built
+	@rm -rf build build-asan build-tsan build-fuzz bench.json
