@@ -54,7 +54,11 @@ struct Caller {
   pid_t pid = 0;  // thread group, in the server's pid namespace
   pid_t tid = 0;  // thread, likewise
   UserMemory* memory = nullptr;
-  UniqueFd passed_fd;  // in: a file the arguments name by number (DBG_TRAP ENABLE: dbg_fd)
+  // In: a file that belongs to the arguments. DBG_TRAP ENABLE: dbg_fd. ALLOC_MEMORY_OF_GPU with
+  // USERPTR: the client's own sealed memfd that holds the pages; the byte of CPU address A is at
+  // file offset A, so mmap_offset (in: the CPU address) is also the offset to map here, and
+  // registrations that overlap share their pages. The driver maps it and unmaps it on FREE.
+  UniqueFd passed_fd;
   UniqueFd reply_fd;   // out: a file to install in the caller (SMI_EVENTS: anon_fd)
 };
 
