@@ -16,7 +16,7 @@ enum class Format : u8 {
   sop1, sop2, sopk, sopc, sopp, smem,
   vop1, vop2, vopc, vop3, vop3p,
   ds, flat, global, scratch, mubuf, mtbuf,
-  mimg, exp, vintrp,  // named by the disassembler, never executed: compute code has none
+  mimg, exp, vintrp,  // graphics only: not in the tables, so never decoded
 };
 
 // Operand codes.
@@ -69,15 +69,16 @@ enum InstFlags : u16 {
   inst_acc = 2048,  // gfx90a: the data operand is an accumulation register (already in dst/src)
   inst_soe = 4096,  // smem: soffset enabled
   inst_imm = 8192,  // smem: immediate offset
+  inst_tfe = 16384, // gfx906 mubuf/mtbuf: texture fail enable
 };
 
 struct Inst {
   Handler exec = nullptr;
   const OpInfo* op = nullptr;
   u16 dst = op_none;                            // vdst / sdst / sdata
-  u16 sdst = op_none;                           // second destination: VOP3B carry, VOPC SDWA sdst
+  u16 sdst = op_none;                           // second destination: carry, VOPC mask
   u16 src[3] = {op_none, op_none, op_none};     // memory: [0] address, [1] data, [2] second data,
-                                                // saddr / srsrc / soffset: see tables.h
+                                                // tables.h says what is where
   u16 flags = 0;                                // InstFlags
   u8 len = 1;                                   // dwords
   u8 neg = 0, abs = 0;                          // one bit per source; vop3p: neg = neg_lo
@@ -89,5 +90,6 @@ struct Inst {
   u16 srsrc = op_none, soffset = op_none;       // mubuf: descriptor and scalar offset;
                                                 // global/scratch: soffset is saddr
 };
+static_assert(sizeof(Inst) <= 64);
 
 }  // namespace vgpu::isa
