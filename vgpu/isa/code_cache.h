@@ -6,11 +6,12 @@
 // The cache belongs to one process on one device. Hardware keeps stale instructions until the
 // caches are invalidated, and ROCr invalidates after each code upload (a PM4 ACQUIRE_MEM in a
 // vendor packet); that, and any unmap, calls invalidate(). Waves hold pointers into pages, so
-// invalidation is deferred: the generation moves on, and a wave picks up fresh pages when it next
-// enters (Engine::run) or jumps to another page. Old pages are freed by collect(), which the
-// device calls when no wave of the process is running.
+// invalidation is deferred: pages are retired, and a wave picks up fresh ones when it next enters
+// (Engine::run) or jumps to another page. Retired pages are freed by collect(), which the device
+// calls when no wave of the process is running.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -23,8 +24,9 @@ namespace vgpu::isa {
 
 struct CodePage {
   u64 va = 0;  // page aligned
-  // One slot per dword, and two more: an instruction of two dwords may start in the last slot.
-  // They hold a handler that goes on in the next page.
+  // One slot per dword, and two more: the last instruction ends at slot 1024, or at 1025 if it
+  // starts in the last slot and has two dwords. They hold a handler that goes on in the next page.
+  // Every slot has an op; those without an instruction have kNoInstruction.
   Inst slots[kPageSize / 4 + 2];
 };
 
@@ -33,8 +35,13 @@ class CodeCache {
   CodeCache(Arch arch, const Engine& engine, const PageTable& memory)
       : arch_(arch), engine_(engine), memory_(memory) {}
 
-  // The page that holds pc; null if pc is not in executable memory. Thread-safe.
-  CodePage* page(u64 pc);
+  // The page that holds pc; null if pc is not in executable memory. Any thread.
+  CodePage* page(u64 pc) {
+    const u64 va = pc & ~(kPageSize - 1);
+    // Pairs with the release store in slow_page(): the page is complete when it can be seen.
+    CodePage* recent = recent_[va / kPageSize % kRecent].load(std::memory_order_acquire);
+    return recent != nullptr && recent->va == va ? recent : slow_page(va);
+  }
   void invalidate();
   void collect();
 
@@ -43,9 +50,17 @@ class CodeCache {
   const PageTable& memory() const { return memory_; }
 
  private:
+  static constexpr u64 kRecent = 1024;
+
+  CodePage* slow_page(u64 va);
+  std::unique_ptr<CodePage> decode_page(u64 va) const;
+  Inst decode_slot(const u32* words, int available) const;
+
   Arch arch_;
   const Engine& engine_;
   const PageTable& memory_;
+  // A way around the lock for jumps between pages: direct-mapped by page number.
+  std::array<std::atomic<CodePage*>, kRecent> recent_ = {};
   std::mutex mutex_;
   std::unordered_map<u64, std::unique_ptr<CodePage>> pages_;
   std::vector<std::unique_ptr<CodePage>> retired_;
