@@ -1,0 +1,64 @@
+// A kernel that counts in host memory for as long as it runs: shows whether a queue makes progress.
+#pragma once
+
+#include <unistd.h>
+
+#include <functional>
+
+#include "check.h"
+
+__global__ void count_until(volatile u32* stop, u32* counter) {
+  while (*stop == 0) {
+    if (threadIdx.x == 0) {
+      __hip_atomic_fetch_add(counter, 1u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
+    }
+  }
+}
+
+class Counter {
+ public:
+  Counter() {
+    HIP(hipHostMalloc(reinterpret_cast<void**>(&cells_), 8, hipHostMallocCoherent));
+    cells_[0] = cells_[1] = 0;
+    HIP(hipStreamCreateWithFlags(&stream_, hipStreamNonBlocking));
+  }
+  void launch(u32 blocks = 4) {
+    count_until<<<blocks, 128, 0, stream_>>>(cells_, cells_ + 1);
+    HIP(hipGetLastError());
+  }
+  u32 value() const { return __atomic_load_n(&cells_[1], __ATOMIC_ACQUIRE); }
+  // Returns when the kernel counts (again); a queue that never does is a test that times out.
+  void wait_for_progress() const {
+    for (const u32 start = value(); value() == start;) usleep(100);
+  }
+  // Nothing to wait for when the claim is that nothing happens: look for a while.
+  void expect_standstill(const char* when) const {
+    const u32 start = value();
+    usleep(30'000);
+    EXPECT(value() == start, "%s: counted from %u to %u", when, start, value());
+  }
+  void finish() {
+    __atomic_store_n(&cells_[0], 1u, __ATOMIC_RELEASE);
+    HIP(hipStreamSynchronize(stream_));
+    HIP(hipStreamDestroy(stream_));
+    HIP(hipHostFree(cells_));
+  }
+
+ private:
+  u32* cells_;
+  hipStream_t stream_;
+};
+
+inline void check_standstill(u32 times, const std::function<void()>& stop,
+                             const std::function<void()>& start) {
+  Counter counter;
+  counter.launch();
+  for (u32 i = 0; i < times; i++) {
+    counter.wait_for_progress();
+    stop();
+    counter.expect_standstill("stopped");
+    start();
+  }
+  counter.wait_for_progress();
+  counter.finish();
+}

@@ -1,0 +1,18 @@
+// TEST: CRIU pause and unpause at random moments loses nothing
+// LABELS: preempt
+// TIMEOUT: 240
+#include "kfd_control.h"
+#include "preempt_counter.h"
+#include "preempt_workload.h"
+
+int main(int argc, char** argv) {
+  kfd::Control control;
+  Workload workload;
+  workload.run();
+  Counter().finish();
+  const auto stop = [&] { control.criu(kfd::kCriuProcessInfo); };
+  const auto start = [&] { control.criu(kfd::kCriuUnpause); };
+  check_standstill(10, stop, start);
+  check_preempted_runs(workload, cycles_wanted(argc, argv, 1000), stop, start);
+  return pass("preemption by CRIU pause");
+}
