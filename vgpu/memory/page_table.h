@@ -71,6 +71,23 @@ class PageTable {
     return table[va / kPageSize % kPagesPerChunk].load(std::memory_order_acquire);
   }
 
+  // The same with the end of the leaf: the entry translates all of [va, end).
+  struct Leaf {
+    u64 entry, end;
+  };
+  Leaf leaf(u64 va) const {
+    if (va >> kVaBits) {
+      return {0, va};
+    }
+    const u64 chunk = chunks_[va / kChunkSize].load(std::memory_order_acquire);
+    if (chunk & page_leaf || chunk == 0) {
+      return {chunk, (va | (kChunkSize - 1)) + 1};
+    }
+    const auto* table = reinterpret_cast<const std::atomic<u64>*>(chunk & ~u64{15});
+    return {table[va / kPageSize % kPagesPerChunk].load(std::memory_order_acquire),
+            (va | (kPageSize - 1)) + 1};
+  }
+
   // Copies that may cross pages; false if any byte is not mapped (nothing is rolled back).
   bool read(u64 va, void* out, u64 size) const;
   bool write(u64 va, const void* in, u64 size) const;

@@ -14,7 +14,7 @@ void compare(Wave& wave, const Inst& inst) {
 template <class T, auto F>
 void compare_constant(Wave& wave, const Inst& inst) {
   const T constant = std::is_signed_v<T> ? inst.imm : inst.imm & 0xffff;
-  wave.scc = F(static_cast<T>(wave.s[inst.dst & 127]), constant);
+  wave.scc = F(source<T>(wave, inst, inst.src[0]), constant);
 }
 
 template <class T>

@@ -104,7 +104,7 @@ void write_field(Wave& wave, const Inst& inst, u32 value) {
 }
 
 void set_register(Wave& wave, const Inst& inst) {
-  write_field(wave, inst, scalar32(wave, inst, inst.dst));
+  write_field(wave, inst, scalar32(wave, inst, inst.src[0]));
 }
 
 void set_register_constant(Wave& wave, const Inst& inst) { write_field(wave, inst, inst.ext); }

@@ -20,8 +20,6 @@ template <auto F>
 constexpr Handler b32 = binary<u32, u32, u32, F>;
 template <auto F>
 constexpr Handler i32s = binary<i32, i32, i32, F>;
-template <auto F>
-constexpr Handler b64 = binary<u64, u64, u64, F>;
 
 // D = F(D, simm16, scc)
 template <auto F>

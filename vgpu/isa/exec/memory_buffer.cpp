@@ -1,0 +1,154 @@
+// MUBUF without format conversion: loads, stores, atomics, cache control. Out of range loads give
+// zero and stores are dropped, dword by dword.
+#include "isa/exec/memory_buffer.h"
+
+#include "isa/exec/memory.h"
+#include "isa/exec/memory_shapes.h"
+
+namespace vgpu::isa::VGPU_ENGINE {
+namespace {
+
+void clear(u32* reg, u64 mask) {
+  if (mask) {
+    for_lanes(mask, [&](int lane) { reg[lane] = 0; });
+  }
+}
+
+// Registers of one access that lie in memory as one block per lane: all of them in a linear
+// buffer as long as every lane is in range, one by one otherwise.
+template <class S>
+using DwordOf = std::conditional_t<S::kRegisters == 1, S, Shape<u32>>;
+
+template <class S>
+void load_buffer(Wave& wave, const Inst& inst, const Registers<S::kRegisters>& to) {
+  const Buffer buffer(wave, inst);
+  const BufferLanes lanes(wave, inst, buffer);
+  const u64 exec = wave.exec();
+  if (buffer.is_scratch(inst)) {
+    load_scratch<S>(wave, inst, to, buffer.base + buffer.soffset, lanes.offset.lane, exec);
+    return;
+  }
+  Addresses address;
+  u64 in_range = lanes.addresses(buffer, 0, S::kBytes, address.va);
+  if (!buffer.swizzle && (in_range & exec) == exec) {
+    load_lanes<S>(wave, inst, to, address.va, exec);
+    return;
+  }
+  for (int i = 0; i < S::kRegisters && wave.stop == Stop::none; ++i) {
+    in_range = lanes.addresses(buffer, i * 4, DwordOf<S>::kBytes, address.va);
+    load_lanes<DwordOf<S>>(wave, inst, Registers<1>(to.reg[i]), address.va, exec & in_range);
+    clear(to.reg[i], exec & ~in_range);
+  }
+}
+
+template <class S>
+struct Load {
+  static void run(Wave& wave, const Inst& inst) { load_buffer<S>(wave, inst, {wave, inst.dst}); }
+};
+
+template <class S>
+struct LoadToLds {
+  static void run(Wave& wave, const Inst& inst) {
+    if constexpr (S::kRegisters == 1) {
+      LaneBuffer data = {};
+      load_buffer<S>(wave, inst, Registers<1>(data.lane));
+      if (wave.stop == Stop::none) {
+        store_to_lds_by_lane(wave, inst, data);
+      }
+    }
+  }
+};
+
+template <class S>
+void store_buffer(Wave& wave, const Inst& inst, const Registers<S::kRegisters>& from) {
+  const Buffer buffer(wave, inst);
+  const BufferLanes lanes(wave, inst, buffer);
+  const u64 exec = wave.exec();
+  if (buffer.is_scratch(inst)) {
+    store_scratch<S>(wave, inst, from, buffer.base + buffer.soffset, lanes.offset.lane, exec);
+    return;
+  }
+  Addresses address;
+  u64 in_range = lanes.addresses(buffer, 0, S::kBytes, address.va);
+  if (!buffer.swizzle && (in_range & exec) == exec) {
+    store_lanes<S>(wave, inst, from, address.va, exec);
+    return;
+  }
+  for (int i = 0; i < S::kRegisters && wave.stop == Stop::none; ++i) {
+    in_range = lanes.addresses(buffer, i * 4, DwordOf<S>::kBytes, address.va);
+    store_lanes<DwordOf<S>>(wave, inst, Registers<1>(from.reg[i]), address.va, exec & in_range);
+  }
+}
+
+template <class S>
+struct Store {
+  static void run(Wave& wave, const Inst& inst) {
+    store_buffer<S>(wave, inst, {wave, inst.src[1]});
+  }
+};
+
+// From LDS, at M0[15:0] + lane * 4, to memory.
+void store_from_lds(Wave& wave, const Inst& inst) {
+  LaneBuffer address, data = {};
+  for (u32 lane = 0; lane < kLanes; ++lane) {
+    address.lane[lane] = (wave.s[op_m0] & 0xffff) + static_cast<u32>(inst.imm) + lane * 4;
+  }
+  load_lds<Shape<u32>>(wave, Registers<1>(data.lane), address.lane, 0, wave.exec());
+  store_buffer<Shape<u32>>(wave, inst, Registers<1>(data.lane));
+}
+
+template <class Operation>
+struct Atomic {
+  static void run(Wave& wave, const Inst& inst) {
+    using T = typename Operation::Value;
+    const Buffer buffer(wave, inst);
+    const BufferLanes lanes(wave, inst, buffer);
+    Addresses address;
+    const u64 in_range = lanes.addresses(buffer, 0, sizeof(T), address.va);
+    const u64 exec = wave.exec();
+    atomic_lanes<Operation>(wave, inst, address.va, exec & in_range);
+    if (inst.dst != op_none) {
+      for (u16 i = 0; i < sizeof(T) / 4; ++i) {
+        clear(vector(wave, static_cast<u16>(inst.dst + i)), exec & ~in_range);
+      }
+    }
+  }
+};
+
+template <class Operation>
+struct FloatAtomic {
+  static void run(Wave& wave, const Inst& inst) {
+    const CacheFloatMode mode(kCacheDenormals<Operation>);
+    Atomic<Operation>::run(wave, inst);
+  }
+};
+
+}  // namespace
+
+Handler select_buffer(const Inst& inst) {
+  const u32 opcode = inst.op->opcode;
+  if (inst.flags & inst_tfe) {
+    return nullptr;  // partially resident memory does not exist here
+  }
+  switch (inst.op->op) {
+    // No caches, nothing to write back or to invalidate.
+    case Op::buffer_wbl2:
+    case Op::buffer_invl2:
+    case Op::buffer_wbinvl1:
+    case Op::buffer_wbinvl1_vol: return [](Wave&, const Inst&) {};
+    case Op::buffer_store_lds_dword: return store_from_lds;
+    default: break;
+  }
+  if (inst.flags & inst_lds) {
+    return load_of<LoadToLds>(opcode);
+  }
+  for (Handler found : {load_of<Load>(opcode), store_of<Store>(opcode), atomic_of<Atomic>(opcode),
+                        float_atomic_of<FloatAtomic>(opcode)}) {
+    if (found) {
+      return found;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace vgpu::isa::VGPU_ENGINE

@@ -1,0 +1,84 @@
+// Buffer descriptors (V#) and the addresses of MUBUF and MTBUF instructions ("Vega ISA", 8.1.5).
+//
+//   index  = (idxen ? VGPR : 0) + (add_tid ? lane : 0)
+//   offset = (offen ? VGPR : 0) + the instruction's offset
+//   linear:   address = base + soffset + index * stride + offset
+//   swizzled: records of `index_stride` neighbours are interleaved by elements of four bytes
+#pragma once
+
+#include "isa/exec/memory_access.h"
+#include "isa/exec/memory_scratch.h"
+
+namespace vgpu::isa::VGPU_ENGINE {
+
+struct Buffer {
+  u64 base;
+  u64 soffset;
+  u32 stride, records, index_stride;
+  bool swizzle, add_tid;
+  u32 word3;  // formats and component selection
+
+  Buffer(const Wave& wave, const Inst& inst) {
+    const u32* word = wave.s + inst.srsrc;
+    base = word[0] | u64{word[1] & 0xffff} << 32;
+    soffset = scalar32(wave, inst, inst.soffset);
+    stride = word[1] >> 16 & 0x3fff;
+    swizzle = word[1] >> 31;
+    records = word[2];
+    word3 = word[3];
+    index_stride = 8u << (word3 >> 21 & 3);
+    add_tid = word3 >> 23 & 1;
+    if (add_tid) {
+      stride |= (word3 >> 15 & 15) << 14;  // the data format holds the upper bits then
+    }
+  }
+
+  // The descriptor of private memory: what memory_scratch.h describes.
+  bool is_scratch(const Inst& inst) const {
+    return swizzle && add_tid && index_stride == kLanes && !(inst.flags & inst_idxen);
+  }
+
+  u64 buffer_offset(u32 index, u32 offset) const {
+    if (!swizzle) {
+      return u64{index} * stride + offset;
+    }
+    constexpr u32 kElement = 4;  // fixed on gfx9
+    const u64 row = u64{index / index_stride} * stride + offset / kElement * kElement;
+    return row * index_stride + u64{index % index_stride} * kElement + offset % kElement;
+  }
+
+  // Structured buffers check the index, raw ones the byte.
+  bool in_range(u32 index, u64 at, u32 bytes) const {
+    return swizzle && stride ? index < records : at + soffset + bytes <= records;
+  }
+};
+
+struct BufferLanes {
+  LaneBuffer index, offset;
+
+  BufferLanes(Wave& wave, const Inst& inst, const Buffer& buffer) {
+    const bool indexed = inst.flags & inst_idxen, offset_in_register = inst.flags & inst_offen;
+    LaneBuffer zero;
+    const u32* nothing = broadcast(zero, 0);
+    const u32* vindex = indexed ? vector(wave, inst.src[0]) : nothing;
+    const u32* voffset =
+        offset_in_register ? vector(wave, static_cast<u16>(inst.src[0] + indexed)) : nothing;
+    for (u32 lane = 0; lane < kLanes; ++lane) {
+      index.lane[lane] = vindex[lane] + (buffer.add_tid ? lane : 0);
+      offset.lane[lane] = voffset[lane] + static_cast<u32>(inst.imm);
+    }
+  }
+
+  // The addresses of `bytes` at `more` after each lane's offset. Returns the lanes in range.
+  u64 addresses(const Buffer& buffer, u32 more, u32 bytes, u64* va) const {
+    u64 in_range = 0;
+    for (u32 lane = 0; lane < kLanes; ++lane) {
+      const u64 at = buffer.buffer_offset(index.lane[lane], offset.lane[lane] + more);
+      va[lane] = buffer.base + buffer.soffset + at;
+      in_range |= u64{buffer.in_range(index.lane[lane], at, bytes)} << lane;
+    }
+    return in_range;
+  }
+};
+
+}  // namespace vgpu::isa::VGPU_ENGINE

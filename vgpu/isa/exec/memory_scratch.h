@@ -1,0 +1,120 @@
+// Private memory. The hardware interleaves it by dwords over the 64 lanes of a wave: byte `offset`
+// of a lane lies at
+//
+//     base + offset / 4 * 256 + lane * 4 + offset % 4
+//
+// Flat and scratch instructions take the base from FLAT_SCRATCH (gfx9: the address of the wave's
+// scratch). Buffer instructions see the same bytes through the descriptor that ROCr makes
+// (swizzle, element size 4, index stride 64, add thread id: AqlQueue::InitScratchSRD). An access
+// wider than a dword is split into dwords, which lie 256 bytes apart.
+#pragma once
+
+#include "isa/exec/memory_atomic.h"
+
+namespace vgpu::isa::VGPU_ENGINE {
+
+inline u64 scratch_address(u64 base, u32 offset, u32 lane) {
+  return base + u64{offset / 4} * (4 * kLanes) + lane * 4 + offset % 4;
+}
+
+inline u64 flat_scratch(const Wave& wave) {
+  return wave.s[op_flat_scratch] | u64{wave.s[op_flat_scratch + 1]} << 32;
+}
+
+inline void scratch_addresses(u64 base, const u32* offset, u32 more, u64* va) {
+  for (u32 lane = 0; lane < kLanes; ++lane) {
+    va[lane] = scratch_address(base, offset[lane] + more, lane);
+  }
+}
+
+// Whether an access of `bytes` stays within a dword, or within whole dwords, in every lane.
+inline bool within_dwords(const u32* offset, u32 bytes, u64 mask) {
+  const u32 room = bytes < 4 ? 4 - bytes : 0;
+  bool within = true;
+  for_lanes(mask, [&](int lane) { within &= offset[lane] % 4 <= room; });
+  return within;
+}
+
+// The bytes of one lane, wherever they lie. False after a fault.
+[[gnu::cold]] inline bool copy_scratch_bytes(Wave& wave, const Inst& inst, u64 base, u32 offset,
+                                             int lane, u8* bytes, u32 count, bool write) {
+  for (u32 i = 0; i < count; ++i) {
+    const u64 va = scratch_address(base, offset + i, lane);
+    u8* host = wave.memory->translate(va, write ? u64{page_write} : 0);
+    if (!host) {
+      stop_fault(wave, inst, va, write);
+      return false;
+    }
+    write ? write_host<u8>(host, bytes[i]) : write_host<u8>(bytes + i, *host);
+  }
+  return true;
+}
+
+template <class S>
+void load_scratch(Wave& wave, const Inst& inst, const Registers<S::kRegisters>& to, u64 base,
+                  const u32* offset, u64 mask) {
+  if (within_dwords(offset, S::kBytes, mask)) {
+    using Part = std::conditional_t<S::kRegisters == 1, S, Shape<u32>>;
+    for (u32 i = 0; i < S::kRegisters && wave.stop == Stop::none; ++i) {
+      Addresses part;
+      scratch_addresses(base, offset, i * 4, part.va);
+      const Registers<1> reg(to.reg[i]);
+      load_lanes<Part>(wave, inst, reg, part.va, mask);
+    }
+    return;
+  }
+  for (; mask; mask &= mask - 1) {
+    const int lane = std::countr_zero(mask);
+    u8 bytes[S::kBytes];
+    if (!copy_scratch_bytes(wave, inst, base, offset[lane], lane, bytes, S::kBytes, false)) {
+      return;
+    }
+    S::load_lane(to, lane, bytes);
+  }
+}
+
+template <class S>
+void store_scratch(Wave& wave, const Inst& inst, const Registers<S::kRegisters>& from, u64 base,
+                   const u32* offset, u64 mask) {
+  if (within_dwords(offset, S::kBytes, mask)) {
+    using Part = std::conditional_t<S::kRegisters == 1, S, Shape<u32>>;
+    for (u32 i = 0; i < S::kRegisters && wave.stop == Stop::none; ++i) {
+      Addresses part;
+      scratch_addresses(base, offset, i * 4, part.va);
+      const Registers<1> reg(from.reg[i]);
+      store_lanes<Part>(wave, inst, reg, part.va, mask);
+    }
+    return;
+  }
+  for (; mask; mask &= mask - 1) {
+    const int lane = std::countr_zero(mask);
+    u8 bytes[S::kBytes];
+    S::store_lane(from, lane, bytes);
+    if (!copy_scratch_bytes(wave, inst, base, offset[lane], lane, bytes, S::kBytes, true)) {
+      return;
+    }
+  }
+}
+
+// Only the lane itself reaches its private memory, so this needs no host atomic.
+template <class Operation>
+void atomic_scratch(Wave& wave, const Inst& inst, u64 base, const u32* offset, u64 mask) {
+  using T = typename Operation::Value;
+  const AtomicOperands<Operation> operands(wave, inst);
+  for (; mask && wave.stop == Stop::none; mask &= mask - 1) {
+    const int lane = std::countr_zero(mask);
+    T old;
+    auto* bytes = reinterpret_cast<u8*>(&old);
+    if (!copy_scratch_bytes(wave, inst, base, offset[lane], lane, bytes, sizeof(T), false)) {
+      return;
+    }
+    operands.run(lane, [&](T a, T b) {
+      T next = Operation::next(old, a, b);
+      copy_scratch_bytes(wave, inst, base, offset[lane], lane, reinterpret_cast<u8*>(&next),
+                         sizeof(T), true);
+      return old;
+    });
+  }
+}
+
+}  // namespace vgpu::isa::VGPU_ENGINE
