@@ -10,6 +10,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "base/unique_fd.h"
 #include "memory/page_table.h"
@@ -44,8 +45,10 @@ class DoorbellWatch {
   DoorbellWatch();
   ~DoorbellWatch();
 
-  // Called (from the watcher's thread) when a cold page was rung and has become hot.
-  void on_ring(std::function<void()> callback);
+  // Called (from the watcher's thread) when a cold page was rung and has become hot. Returns a
+  // number for remove_callback(), which waits for a call that is under way.
+  u64 on_ring(std::function<void()> callback);
+  void remove_callback(u64 number);
 
   void add(std::shared_ptr<DoorbellPage> page);
   void remove(const DoorbellPage& page);
@@ -56,6 +59,8 @@ class DoorbellWatch {
   // The device has seen nothing rung for a while: let every page that can become cold. The caller
   // must look at the slots once more afterwards: a store may have come just before.
   void cool_down();
+  // The same for the pages of these doorbells only.
+  void cool_down(const std::vector<Doorbell>& doorbells);
 
   struct Impl;
 

@@ -167,6 +167,9 @@ class Gpu {
 
   // Returns when no worker can still use a translation that was in force before the call.
   void quiesce();
+  // Memory that the device may be waiting for (a dependency signal, a packet header) was changed by
+  // the host. Optional: the device looks again by itself, only later.
+  void kick();
 
   // ---- looking ----
 

@@ -1,0 +1,258 @@
+#include "device/doorbell.h"
+
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "base/log.h"
+
+namespace vgpu::device {
+namespace {
+
+// The fallback poller's pace: quick after a ring, then slower and slower. At the slowest it costs
+// well below 1 % of a core.
+constexpr int kFirstPollUs = 50;
+constexpr int kLongestPollUs = 4000;
+
+struct Watched {
+  std::shared_ptr<DoorbellPage> page;
+  UniqueFd uffd;  // none: polled
+  u64 client_va = 0;
+  std::vector<u64> seen;  // polled: slot values at the last look
+};
+
+// Opens or closes the client's mapping to stores. False: the client is gone, or unmapped the page.
+bool write_protect(const Watched& watched, u64 bytes, bool protect) {
+  uffdio_writeprotect argument{};
+  argument.range.start = watched.client_va;
+  argument.range.len = bytes;
+  argument.mode = protect ? UFFDIO_WRITEPROTECT_MODE_WP : 0;
+  int result;
+  do {
+    result = ioctl(watched.uffd.get(), UFFDIO_WRITEPROTECT, &argument);
+  } while (result != 0 && errno == EAGAIN);  // the address space is changing
+  return result == 0;
+}
+
+}  // namespace
+
+struct DoorbellWatch::Impl {
+  std::mutex mutex;            // pages and their heat
+  std::mutex callback_mutex;   // held while callbacks run
+  std::map<u64, std::function<void()>> callbacks;
+  u64 next_callback = 1;
+  std::vector<std::unique_ptr<Watched>> pages;
+  UniqueFd wake;  // eventfd: the set of pages changed, or stop
+  bool stop = false;
+  std::thread thread;
+
+  void main();
+  bool look_at_events(const std::vector<pollfd>& fds);
+  bool poll_pages();
+  bool anything_polled();
+  void cool(Watched& watched, u64 bytes);
+  void notify() {
+    const u64 one = 1;
+    if (write(wake.get(), &one, sizeof(one)) < 0) {
+      log_error("doorbells: cannot wake the watcher: {}", std::strerror(errno));
+    }
+  }
+};
+
+DoorbellWatch::DoorbellWatch() : impl_(std::make_unique<Impl>()) {
+  impl_->wake.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!impl_->wake) {
+    log_error("doorbells: eventfd: {}", std::strerror(errno));
+  }
+  impl_->thread = std::thread([this] { impl_->main(); });
+}
+
+DoorbellWatch::~DoorbellWatch() {
+  {
+    std::lock_guard lock(impl_->mutex);
+    impl_->stop = true;
+  }
+  impl_->notify();
+  impl_->thread.join();
+}
+
+u64 DoorbellWatch::on_ring(std::function<void()> callback) {
+  std::lock_guard lock(impl_->callback_mutex);
+  impl_->callbacks[impl_->next_callback] = std::move(callback);
+  return impl_->next_callback++;
+}
+
+void DoorbellWatch::remove_callback(u64 number) {
+  std::lock_guard lock(impl_->callback_mutex);
+  impl_->callbacks.erase(number);
+}
+
+void DoorbellWatch::add(std::shared_ptr<DoorbellPage> page) {
+  auto watched = std::make_unique<Watched>();
+  for (u32 i = 0; i < page->slot_count(); ++i) {
+    watched->seen.push_back(page->slot(i).load(std::memory_order_relaxed));
+  }
+  watched->page = std::move(page);
+  {
+    std::lock_guard lock(impl_->mutex);
+    impl_->pages.push_back(std::move(watched));
+  }
+  impl_->notify();
+}
+
+void DoorbellWatch::remove(const DoorbellPage& page) {
+  {
+    std::lock_guard lock(impl_->mutex);
+    std::erase_if(impl_->pages, [&](const auto& watched) { return watched->page.get() == &page; });
+  }
+  impl_->notify();
+}
+
+void DoorbellWatch::attach_userfaultfd(const std::shared_ptr<DoorbellPage>& page, UniqueFd uffd,
+                                       u64 client_va) {
+  // The watcher reads until there is nothing left, and poll() of a blocking userfaultfd only says
+  // POLLERR.
+  fcntl(uffd.get(), F_SETFL, fcntl(uffd.get(), F_GETFL) | O_NONBLOCK);
+  {
+    std::lock_guard lock(impl_->mutex);
+    for (const auto& watched : impl_->pages) {
+      if (watched->page == page) {
+        watched->uffd = std::move(uffd);
+        watched->client_va = client_va;
+        page->hot.store(true, std::memory_order_relaxed);
+      }
+    }
+  }
+  impl_->notify();
+}
+
+// Called with the mutex held.
+void DoorbellWatch::Impl::cool(Watched& watched, u64 bytes) {
+  if (!watched.uffd || !watched.page->hot.load(std::memory_order_relaxed)) {
+    return;
+  }
+  if (write_protect(watched, bytes, true)) {
+    watched.page->hot.store(false, std::memory_order_relaxed);
+  } else {
+    watched.uffd.reset();  // polled from here on, until the page is removed or attached again
+    notify();
+  }
+}
+
+void DoorbellWatch::cool_down() {
+  std::lock_guard lock(impl_->mutex);
+  for (const auto& watched : impl_->pages) {
+    impl_->cool(*watched, watched->page->bytes_);
+  }
+}
+
+void DoorbellWatch::cool_down(const std::vector<Doorbell>& doorbells) {
+  std::lock_guard lock(impl_->mutex);
+  for (const auto& watched : impl_->pages) {
+    const bool wanted = std::any_of(doorbells.begin(), doorbells.end(), [&](const Doorbell& bell) {
+      return bell.page == watched->page;
+    });
+    if (wanted) {
+      impl_->cool(*watched, watched->page->bytes_);
+    }
+  }
+}
+
+bool DoorbellWatch::Impl::anything_polled() {
+  return std::any_of(pages.begin(), pages.end(), [](const auto& page) { return !page->uffd; });
+}
+
+void DoorbellWatch::Impl::main() {
+  prctl(PR_SET_NAME, "vgpu-doorbells");
+  int delay_us = kFirstPollUs;
+  for (;;) {
+    std::vector<pollfd> fds = {{wake.get(), POLLIN, 0}};
+    bool polled = false;
+    {
+      std::lock_guard lock(mutex);
+      if (stop) {
+        return;
+      }
+      for (const auto& watched : pages) {
+        if (watched->uffd) {
+          fds.push_back({watched->uffd.get(), POLLIN, 0});
+        }
+      }
+      polled = anything_polled();
+    }
+    const timespec timeout = {0, delay_us * 1000L};
+    if (ppoll(fds.data(), fds.size(), polled ? &timeout : nullptr, nullptr) < 0 &&
+        errno != EINTR) {
+      log_error("doorbells: ppoll: {}", std::strerror(errno));
+      return;
+    }
+    u64 ignored;
+    while (read(wake.get(), &ignored, sizeof(ignored)) > 0) {
+    }
+    bool rung = look_at_events(fds);
+    const bool polled_ring = poll_pages();
+    delay_us = polled_ring ? kFirstPollUs : std::min(delay_us * 2, kLongestPollUs);
+    rung |= polled_ring;
+    if (rung) {
+      std::lock_guard lock(callback_mutex);
+      for (const auto& [number, callback] : callbacks) {
+        callback();
+      }
+    }
+  }
+}
+
+// A store into a cold page faulted: open the page, which lets the client's thread go on. The store
+// itself lands after this.
+bool DoorbellWatch::Impl::look_at_events(const std::vector<pollfd>& fds) {
+  bool rung = false;
+  for (const pollfd& fd : fds) {
+    if (fd.fd == wake.get() || fd.revents == 0) {
+      continue;
+    }
+    std::lock_guard lock(mutex);
+    for (const auto& watched : pages) {
+      if (watched->uffd.get() != fd.fd) {
+        continue;
+      }
+      uffd_msg message;
+      while (read(fd.fd, &message, sizeof(message)) == sizeof(message)) {
+        rung |= message.event == UFFD_EVENT_PAGEFAULT;
+      }
+      const bool gone = fd.revents & (POLLERR | POLLHUP | POLLNVAL);
+      if (!write_protect(*watched, watched->page->bytes_, false) || gone) {
+        watched->uffd.reset();  // the client is gone or has unmapped the page
+      }
+      watched->page->hot.store(true, std::memory_order_relaxed);
+    }
+  }
+  return rung;
+}
+
+bool DoorbellWatch::Impl::poll_pages() {
+  std::lock_guard lock(mutex);
+  bool rung = false;
+  for (const auto& watched : pages) {
+    if (watched->uffd) {
+      continue;
+    }
+    for (u32 i = 0; i < watched->seen.size(); ++i) {
+      const u64 value = watched->page->slot(i).load(std::memory_order_relaxed);
+      rung |= value != watched->seen[i];
+      watched->seen[i] = value;
+    }
+  }
+  return rung;
+}
+
+}  // namespace vgpu::device

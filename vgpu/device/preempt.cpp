@@ -1,0 +1,162 @@
+// Taking queues off the hardware: unmap, reset, and waiting for workers.
+#include <algorithm>
+#include <chrono>
+
+#include "device/cost.h"
+#include "device/impl.h"
+
+namespace vgpu::device {
+namespace {
+
+std::chrono::nanoseconds until(u64 deadline_ns) {
+  const u64 now = now_ns();
+  return std::chrono::nanoseconds(deadline_ns > now ? deadline_ns - now : 0);
+}
+
+}  // namespace
+
+// Waves look at attention_ every few hundred instructions and stop.
+void Gpu::Impl::raise_attention() { attention_.fetch_add(1, std::memory_order_relaxed); }
+void Gpu::Impl::lower_attention() { attention_.fetch_sub(1, std::memory_order_relaxed); }
+
+bool Gpu::Impl::wait_until(Lock& lock, u64 deadline_ns, const std::function<bool()>& done) {
+  while (!done()) {
+    if (now_ns() >= deadline_ns) {
+      return false;
+    }
+    stopped_.wait_for(lock, std::min(until(deadline_ns), std::chrono::nanoseconds(100'000'000)));
+  }
+  return true;
+}
+
+bool Gpu::Impl::nobody_runs() const {
+  return std::none_of(workers_.begin(), workers_.end(),
+                      [](const auto& worker) { return worker->busy; });
+}
+
+bool Gpu::Impl::unmap_queues(u64 timeout_ns) {
+  std::lock_guard hws(hws_mutex_);
+  Lock lock(mutex_);
+  const u64 start = now_ns();
+  const u64 deadline = start + timeout_ns;
+  ++stats_.unmaps;
+  if (phase_ == Phase::hung) {
+    return false;
+  }
+  phase_ = Phase::preempting;
+  raise_attention();
+  const bool stopped = wait_until(lock, deadline, [&] { return nobody_runs(); });
+  lower_attention();
+  if (!stopped || injection_.hws_hang || !save_all(lock, start, deadline)) {
+    wait_until(lock, deadline, [&] { return stopping_; });
+    phase_ = Phase::hung;
+    raise_attention();  // whatever still runs stops; lowered by reset()
+    return false;
+  }
+  take_list_down();
+  phase_ = Phase::running;
+  return true;
+}
+
+// Saves all resident work-groups; those that cannot be saved run to their end first.
+bool Gpu::Impl::save_all(Lock& lock, u64 start_ns, u64 deadline_ns) {
+  u64 bytes = 0;
+  saving_ = true;
+  lock.unlock();
+  // The phase keeps workers away from the queues, so they are this thread's alone.
+  for (QueueExecution* queue : mapped_) {
+    if (!queue->ready.empty()) {
+      bytes += save_groups(*queue).bytes;
+    }
+  }
+  lock.lock();
+  saving_ = false;
+  stopped_.notify_all();
+  for (QueueExecution* queue : mapped_) {
+    queue->draining = !commit_saved(*queue);
+    queue->leaving = true;
+  }
+  work_.notify_all();
+  const auto drained = [&] {
+    return nobody_runs() && std::all_of(mapped_.begin(), mapped_.end(), [](QueueExecution* queue) {
+             return queue->ready.empty() || queue->stopped;
+           });
+  };
+  if (!wait_until(lock, deadline_ns, drained)) {
+    return false;
+  }
+  const u64 needed = preemption_ns(config_.cost_model, bytes) + injection_.unmap_delay_ns;
+  if (needed != 0) {
+    wait_until(lock, std::min(start_ns + needed, deadline_ns), [&] { return stopping_; });
+  }
+  return now_ns() < deadline_ns;
+}
+
+// Nothing is listed any more. Waves of a stopped queue that could not be saved are lost.
+void Gpu::Impl::take_list_down() {
+  for (const MqdPtr& mqd : listed_) {
+    QueueExecution& queue = *mqd->execution;
+    if (queue.mapped) {
+      while (!queue.ready.empty()) {
+        WorkGroup& group = *queue.ready.front();
+        queue.ready.pop_front();
+        remove_group(group);
+      }
+      release_slot(queue);
+    }
+    mqd->vmid->code.collect();
+  }
+  leaving_ = 0;
+  listed_.clear();
+  waiting_.clear();
+  listed_doorbells_ = std::make_shared<const std::vector<Doorbell>>();
+}
+
+void Gpu::Impl::reset() {
+  std::lock_guard hws(hws_mutex_);
+  Lock lock(mutex_);
+  if (phase_ != Phase::hung) {
+    phase_ = Phase::hung;
+    raise_attention();
+  }
+  wait_until(lock, ~u64{0}, [&] { return nobody_runs(); });
+  for (const MqdPtr& mqd : listed_) {
+    QueueExecution& queue = *mqd->execution;
+    while (!queue.groups.empty()) {
+      remove_group(*queue.groups.front());
+    }
+    queue.ready.clear();
+    queue.saved.clear();
+    queue.in_flight.clear();
+    queue.launching = nullptr;
+    queue.stopped = true;
+  }
+  take_list_down();
+  injection_.hws_hang = false;
+  lower_attention();
+  phase_ = Phase::running;
+}
+
+void Gpu::Impl::quiesce() {
+  Lock lock(mutex_);
+  std::vector<u64> busy;  // per worker: its task count, or ~0 if it was between tasks
+  for (const auto& worker : workers_) {
+    busy.push_back(worker->busy ? worker->finished : ~u64{0});
+  }
+  const auto passed = [&] {
+    for (size_t i = 0; i < workers_.size(); ++i) {
+      if (busy[i] != ~u64{0} && workers_[i]->finished == busy[i]) {
+        return false;
+      }
+    }
+    return !saving_;
+  };
+  if (passed()) {
+    return;
+  }
+  raise_attention();
+  wait_until(lock, ~u64{0}, passed);
+  lower_attention();
+}
+
+}  // namespace vgpu::device

@@ -1,0 +1,199 @@
+// Worker threads.
+//
+// A worker that finds nothing to do becomes the spinner: it looks at the doorbells for a while,
+// because the next packet usually follows soon and waking a thread costs more than the packet. Only
+// one worker spins; it runs what it finds itself, and wakes others only when there is more than
+// that. After a quiet while it lets the doorbell pages cool and sleeps until one of them is rung.
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "device/impl.h"
+
+namespace vgpu::device {
+namespace {
+
+constexpr u64 kAwakeNs = 150'000;     // spin this long after the last activity
+constexpr u64 kSpinNs = 5'000;        // between two looks at everything else
+constexpr u64 kFirstPollNs = 20'000;  // timed sleep while something in host memory is awaited
+constexpr u64 kLongestPollNs = 1'000'000;
+constexpr int kNice = 10;  // the programs using the GPU come first
+
+void prepare_thread() {
+  // Failure only costs latency or fairness: nothing to report.
+  setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kNice);
+  prctl(PR_SET_TIMERSLACK, 1000UL);
+  prctl(PR_SET_NAME, "vgpu-worker");
+}
+
+}  // namespace
+
+void Gpu::Impl::worker_main(Worker& self) {
+  prepare_thread();
+  Lock lock(mutex_);
+  while (!stopping_) {
+    Task task = pick(self);
+    if (task.kind != Task::Kind::none) {
+      run_task(self, task, lock);
+    } else if (!outbox_.empty()) {
+      std::vector<HostCall> calls = std::exchange(outbox_, {});
+      lock.unlock();
+      deliver(std::move(calls));
+      lock.lock();
+    } else {
+      idle(self, lock);
+    }
+  }
+}
+
+void Gpu::Impl::deliver(std::vector<HostCall> calls) {
+  for (HostCall& call : calls) {
+    switch (call.kind) {
+      case HostCall::Kind::event: host_.signal_event(call.pasid, call.event_id); break;
+      case HostCall::Kind::memory_fault: host_.memory_fault(call.pasid, call.fault); break;
+      case HostCall::Kind::queue_error:
+        host_.queue_error(*call.queue, call.error, call.error_code);
+        break;
+    }
+  }
+}
+
+void Gpu::Impl::run_task(Worker& self, Task& task, Lock& lock) {
+  if (more_work() || (!task.first_slice && !spinner_ && !cooled_)) {
+    // There is more than this worker can do, or nobody would look at the doorbells meanwhile.
+    wake_worker();
+  }
+  self.busy = true;
+  ++task.queue->running;
+  std::vector<HostCall> calls = std::exchange(outbox_, {});
+  lock.unlock();
+  deliver(std::move(calls));
+  const TaskResult result = do_task(task);
+  lock.lock();
+  self.busy = false;
+  ++self.finished;
+  --task.queue->running;
+  if (task.first_slice) {
+    self.launch_credit += result.slice.instructions + 1;
+  } else {
+    self.launch_credit = 0;
+  }
+  finish_task(task, result);
+  stopped_.notify_all();
+}
+
+TaskResult Gpu::Impl::do_task(Task& task) {
+  TaskResult result;
+  switch (task.kind) {
+    case Task::Kind::run_group: result.slice = run_group(*task.group); break;
+    case Task::Kind::restore_group:
+      if (restore_group(*task.group)) {
+        result.slice = run_group(*task.group);
+      } else {
+        result.restore_failed = true;
+      }
+      break;
+    case Task::Kind::sdma:
+      result.sdma = task.sdma->run(attention_, [&](u32 event_id) {
+        host_.signal_event(task.queue->mqd->vmid->pasid, event_id);
+      });
+      break;
+    case Task::Kind::save_queue: save_groups(*task.queue); break;
+    case Task::Kind::none: break;
+  }
+  return result;
+}
+
+void Gpu::Impl::finish_task(Task& task, const TaskResult& result) {
+  stats_.wave_instructions += result.slice.instructions;
+  quantum_used_ += result.slice.instructions;
+  switch (task.kind) {
+    case Task::Kind::run_group:
+    case Task::Kind::restore_group: finish_group(task, result); break;
+    case Task::Kind::sdma: finish_sdma(task, result.sdma); break;
+    case Task::Kind::save_queue: finish_leaving(*task.queue); break;
+    case Task::Kind::none: break;
+  }
+}
+
+// Packets arrived or completed: more are likely soon.
+void Gpu::Impl::activity() {
+  awake_until_ = now_ns() + kAwakeNs;
+  cooled_ = false;
+  poll_delay_ = kFirstPollNs;
+}
+
+void Gpu::Impl::wake_worker() {
+  if (sleepers_ > 0) {
+    work_.notify_one();
+  }
+}
+
+void Gpu::Impl::idle(Worker& self, Lock& lock) {
+  if (spinner_) {
+    ++sleepers_;
+    work_.wait(lock);
+    --sleepers_;
+  } else if (now_ns() < awake_until_) {
+    spin(self, lock);
+  } else if (!cooled_) {
+    cool_doorbells(lock);
+  } else {
+    sleep(lock);
+  }
+}
+
+// Looks at the doorbells, without the lock, until one changes or it is time to look at the rest.
+void Gpu::Impl::spin(Worker& self, Lock& lock) {
+  spinner_ = &self;
+  self.rings.clear();
+  for (const MqdPtr& mqd : listed_) {
+    self.rings.push_back(mqd->execution->last_ring);
+  }
+  const auto doorbells = listed_doorbells_;
+  const u64 kicks = kicks_.load(std::memory_order_relaxed);
+  lock.unlock();
+  const u64 end = now_ns() + kSpinNs;
+  bool changed = false;
+  while (!changed && now_ns() < end) {
+    __builtin_ia32_pause();
+    changed = kicks_.load(std::memory_order_relaxed) != kicks;
+    for (size_t i = 0; i < self.rings.size(); ++i) {
+      const Doorbell& bell = (*doorbells)[i];
+      changed |= bell.page->slot(bell.slot).load(std::memory_order_relaxed) != self.rings[i];
+    }
+  }
+  lock.lock();
+  spinner_ = nullptr;
+}
+
+// The doorbells are looked at once more after this (pick), because a store may have come just
+// before its page became cold.
+void Gpu::Impl::cool_doorbells(Lock& lock) {
+  cooled_ = true;
+  const auto doorbells = listed_doorbells_;
+  lock.unlock();
+  doorbells_.cool_down(*doorbells);
+  lock.lock();
+}
+
+void Gpu::Impl::sleep(Lock& lock) {
+  ++sleepers_;
+  const u64 now = now_ns();
+  const u64 timer = timer_taken_ ? 0 : next_timer(now);
+  if (timer == 0) {
+    work_.wait(lock);
+  } else {
+    timer_taken_ = true;
+    poll_delay_ = std::min(poll_delay_ * 2, kLongestPollNs);
+    work_.wait_for(lock, std::chrono::nanoseconds(timer > now ? timer - now : 1));
+    timer_taken_ = false;
+  }
+  --sleepers_;
+}
+
+}  // namespace vgpu::device
