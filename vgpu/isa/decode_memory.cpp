@@ -111,13 +111,13 @@ bool decode_mubuf(Decoder& d) {
   }
   const OpInfo& op = *d.inst.op;
   if (op.has(trait::cache_op)) {
-    return bits(d.low(), 12, 5) == 0;
+    return bits(d.low(), 12, 5) == 0 && !bit(d.high(), 23);
   }
   const bool scc = d.gfx90a() && bit(d.low(), 15);
   d.flag(bit(d.low(), 14), inst_glc);
   d.flag(bit(d.low(), 17), inst_slc);
   d.flag(scc, inst_scc);
-  d.flag(!d.gfx90a() && bit(d.high(), 23), inst_tfe);
+  d.flag(!d.gfx90a() && bit(d.high(), 23) && !bit(d.low(), 16), inst_tfe);
   return !(scc && op.has(trait::no_scc)) && decode_buffer_address(d) && decode_mubuf_data(d);
 }
 
@@ -160,7 +160,12 @@ bool decode_ds(Decoder& d) {
   d.flag(gds, inst_gds);
   d.inst.imm = static_cast<i32>(bits(d.low(), 0, op.has(trait::two_offsets) ? 8 : 16));
   d.inst.ext = op.has(trait::two_offsets) ? bits(d.low(), 8, 8) : 0;
-  if ((acc && !d.gfx90a()) || (gds ? op.has(trait::no_gds) : op.has(trait::gds_only))) {
+  const bool has_data = op.dst != Type::none || op.src[0] != Type::none || op.src[1] != Type::none;
+  if (op.op == Op::ds_nop && (gds || d.inst.imm != 0)) {
+    return false;
+  }
+  if ((acc && (!d.gfx90a() || !has_data)) ||
+      (gds ? op.has(trait::no_gds) : op.has(trait::gds_only))) {
     return false;
   }
   for (int i = 0; i < 3; ++i) {
@@ -190,7 +195,7 @@ bool decode_flat(Decoder& d) {
   d.flag(bit(d.low(), 17), inst_slc);
   d.flag(scc, inst_scc);
   d.flag(top && !d.gfx90a(), inst_nv);
-  if ((lds && !op.has(trait::to_lds)) || (scc && (!d.gfx90a() || op.has(trait::no_scc)))) {
+  if ((lds && (!op.has(trait::to_lds) || top)) || (scc && (!d.gfx90a() || op.has(trait::no_scc)))) {
     return false;
   }
   const bool flat = op.format == Format::flat;

@@ -12,8 +12,11 @@ bool decode_sop1(Decoder& d) {
   if (op.dst != Type::none && !scalar_register(d.inst.dst, bits(d.low(), 16, 7), op.dst)) {
     return false;
   }
-  return op.src[0] == Type::none ||
-         d.scalar_source(d.inst.src[0], bits(d.low(), 0, 8), op.src[0], true);
+  const u32 source = bits(d.low(), 0, 8);
+  if (op.has(trait::register_src)) {
+    return source < op_const0 && scalar_register(d.inst.src[0], source, op.src[0]);
+  }
+  return op.src[0] == Type::none || d.scalar_source(d.inst.src[0], source, op.src[0], true);
 }
 
 bool decode_sop2(Decoder& d) {

@@ -133,6 +133,9 @@ bool first_source(Decoder& d) {
   if (op.src[0] == Type::none) {
     return true;  // v_nop and v_clrexcp ignore the field
   }
+  if (op.has(trait::scalar_dst) && code < op_vgpr0 && code != op_lds_direct) {
+    return false;  // v_readfirstlane reads a vector
+  }
   return d.vector_source(d.inst.src[0], code, op.src[0], true);
 }
 

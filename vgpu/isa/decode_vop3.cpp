@@ -17,10 +17,22 @@ u32 float_sources(const OpInfo& op) {
   return mask;
 }
 
-// The lane number of v_readlane and v_writelane, and what v_writelane writes, come from a scalar.
-bool scalar_only(const OpInfo& op, int index) {
-  return (op.op == Op::v_readlane_b32 && index == 1) || op.op == Op::v_writelane_b32 ||
-         (index == 2 && op.has(trait::carry_in));
+// The first source code a source must stay below. Lane masks are registers; the lane number of
+// v_readlane and v_writelane, and what v_writelane writes, come from a scalar.
+u32 source_limit(const OpInfo& op, int index) {
+  if (index == 2 && op.has(trait::carry_in)) {
+    return op_const0;
+  }
+  const bool scalar = op.op == Op::v_writelane_b32 || (op.op == Op::v_readlane_b32 && index == 1);
+  return scalar ? op_vgpr0 : op_acc0;
+}
+
+// Sources wider than 64 bits, and that of v_readlane, are VGPRs (v_readlane: or LDS).
+u32 source_minimum(const OpInfo& op, int index) {
+  if (op.op == Op::v_readlane_b32 && index == 0) {
+    return op_lds_direct;
+  }
+  return dwords(op.src[index]) > 2 ? op_vgpr0 : 0;
 }
 
 bool decode_sources(Decoder& d) {
@@ -33,12 +45,12 @@ bool decode_sources(Decoder& d) {
       }
       continue;
     }
-    if ((scalar_only(op, i) && code >= op_vgpr0) ||
+    if (code < source_minimum(op, i) || code >= source_limit(op, i) ||
         !d.vector_source(d.inst.src[i], code, op.src[i], false)) {
       return false;
     }
   }
-  return op.op != Op::v_readlane_b32 || d.inst.src[0] >= op_lds_direct;
+  return true;
 }
 
 bool decode_destination(Decoder& d) {

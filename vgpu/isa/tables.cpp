@@ -164,9 +164,11 @@ int dwords(Type type) {
     case i64:
     case u64:
     case f64:
+    case b32x2:
     case f32x2: return 2;
     case b96: return 3;
     case b128: return 4;
+    case f64x4:
     case b256: return 8;
     case b512: return 16;
     case b1024: return 32;

@@ -79,7 +79,9 @@ enum class Type : u8 {
   i64,
   u64,
   f64,
+  b32x2,
   f32x2,
+  f64x4,
   b96,
   b128,
   b256,
@@ -132,6 +134,8 @@ enum Bits : u32 {
   two_offsets = 1 << 28,
   swizzle = 1 << 29,  // offset is a swizzle pattern
   data_in_addr = 1 << 30,
+  // Scalar ALU again.
+  register_src = u32{1} << 31,  // the source must be a register
 };
 }  // namespace trait
 
