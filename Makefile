@@ -36,10 +36,14 @@ test-san: deps ## Build and run the tests again under AddressSanitizer and Threa
 fuzz: deps ## Fuzz the decoder and the driver for a minute
 	@scripts/fuzz -j $(JOBS)
 
-bench: build ## Measure speed against native code; writes bench.json
+bench: deps ## Measure speed against native code; writes bench.json
+	@cmake --preset release -B $(BUILD) $(CMAKE_ARGS) > /dev/null
+	@cmake --build $(BUILD) -j $(JOBS) --target vgpu vgpud vgpu_preload bench_programs
 	@bench/run --build $(BUILD) --output bench.json
 
-demo: build ## Two HIP programs share the virtual GPU; see what the device did
+demo: deps ## Two HIP programs share the virtual GPU; see what the device did
+	@cmake --preset release -B $(BUILD) $(CMAKE_ARGS) > /dev/null
+	@cmake --build $(BUILD) -j $(JOBS) --target demo_programs
 	@examples/demo $(BUILD)
 
 install: build ## Install under PREFIX (/usr/local)
