@@ -48,21 +48,21 @@ bool is_integer_half(Type type) {
   return type == Type::b16 || type == Type::i16 || type == Type::u16 || type == Type::i16x2;
 }
 
+// The inline constants from op_float0 on.
+constexpr const char* kFloatNames[] = {"0.5",  "-0.5", "1.0",  "-1.0",      "2.0",
+                                       "-2.0", "4.0",  "-4.0", "0.15915494"};
+constexpr u16 kHalves[] = {0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000, 0xc000, 0x4400, 0xc400, 0x3118};
+constexpr u32 kSingles[] = {0x3f000000, 0xbf000000, 0x3f800000, 0xbf800000, 0x40000000,
+                            0xc0000000, 0x40800000, 0xc0800000, 0x3e22f983};
+
 std::string float_constant(u32 code, Type type) {
-  static constexpr const char* kNames[] = {"0.5", "-0.5", "1.0", "-1.0",
-                                           "2.0", "-2.0", "4.0", "-4.0"};
-  static constexpr u16 kHalves[] = {0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000,
-                                    0xc000, 0x4400, 0xc400, 0x3118};
   const u32 index = code - op_float0;
   if (is_integer_half(type)) {  // LLVM shows the bits the integer operand gets
     return fmt::format("0x{:x}", kHalves[index]);
   }
-  if (index < 8) {
-    return kNames[index];
-  }
   const bool pair = type == Type::f32x2 || type == Type::b32x2;
   const bool doubles = type == Type::f64x4 || (dwords(type) == 2 && !pair);
-  return doubles ? "0.15915494309189532" : "0.15915494";
+  return doubles && index == 8 ? "0.15915494309189532" : kFloatNames[index];
 }
 
 std::string named_source(u32 code) {
@@ -87,18 +87,11 @@ std::string literal_name(u32 value, Type type) {
   if (number >= -16 && number <= 64) {
     return std::to_string(number);
   }
-  if (!is_half(type) && dwords(type) == 1) {
-    switch (value) {
-      case 0x3f000000: return "0.5";
-      case 0xbf000000: return "-0.5";
-      case 0x3f800000: return "1.0";
-      case 0xbf800000: return "-1.0";
-      case 0x40000000: return "2.0";
-      case 0xc0000000: return "-2.0";
-      case 0x40800000: return "4.0";
-      case 0xc0800000: return "-4.0";
-      case 0x3e22f983: return "0.15915494";
-      default: break;
+  for (size_t i = 0; i < std::size(kSingles); ++i) {
+    const bool same = is_half(type) ? !is_integer_half(type) && (value & 0xffff) == kHalves[i]
+                                    : dwords(type) == 1 && value == kSingles[i];
+    if (same) {
+      return kFloatNames[i];
     }
   }
   return fmt::format("0x{:x}", is_half(type) ? value & 0xffff : value);
