@@ -1,0 +1,30 @@
+// One GPU as the driver keeps it (struct kfd_node).
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "device/gpu.h"
+#include "driver/dqm.h"
+#include "driver/profiles.h"
+#include "driver/smi.h"
+
+namespace vgpu::driver {
+
+struct Node {
+  u32 index = 0;  // 0.. among the GPUs; the topology node is index + 1 (0 is the CPU)
+  u32 gpu_id = 0;
+  u32 render_minor = 0;
+  const Profile* profile = nullptr;
+  device::GpuConfig config;
+  SaveAreaSizes save_area;
+  u32 capability = 0, debug_prop = 0;
+
+  std::unique_ptr<device::Gpu> gpu;
+  std::unique_ptr<Dqm> dqm;
+  SmiClients smi;
+
+  u32 location_id() const { return (index + 1) << 8; }  // PCI bus index + 1, device 0
+};
+
+}  // namespace vgpu::driver

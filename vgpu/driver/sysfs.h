@@ -1,0 +1,55 @@
+// What the driver shows below /sys and /dev: the topology of the machine, one directory per
+// process, module parameters, and the device nodes as empty files.
+//
+// The tree is laid out as real directories and files below DriverConfig::tree, so that readdir and
+// inotify work. Files that never change have their text in the tree; the others are empty there and
+// their text is made when the server asks (Driver::read_file).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "driver/node.h"
+
+namespace vgpu::driver {
+
+// The text of one topology file is data: path below topology/ and contents.
+struct StaticFile {
+  std::string path;
+  std::string text;
+};
+std::vector<StaticFile> topology_files(const std::vector<std::unique_ptr<Node>>& nodes,
+                                       bool has_debugger, u64 vram_bytes);
+// The capability and debug_prop words of a node (kfd_topology_set_capabilities).
+void set_capabilities(Node& node, bool has_debugger);
+
+class SysfsTree {
+ public:
+  static Result<std::unique_ptr<SysfsTree>> create(std::string root,
+                                                   const std::vector<std::unique_ptr<Node>>& nodes,
+                                                   bool has_debugger, u64 vram_bytes);
+
+  // /sys/class/kfd/kfd/proc/<pid>
+  void add_process(pid_t pid);
+  void remove_process(pid_t pid);
+  void add_queue(pid_t pid, u32 queue_id);
+  void remove_queue(pid_t pid, u32 queue_id);
+
+  // The text of a file that never changes, or null. `path` starts with /sys.
+  const std::string* find(const std::string& path) const;
+
+ private:
+  SysfsTree(std::string root, std::vector<u32> gpu_ids)
+      : root_(std::move(root)), gpu_ids_(std::move(gpu_ids)) {}
+  std::string process_dir(pid_t pid) const;
+
+  std::string root_;
+  std::vector<u32> gpu_ids_;
+  std::vector<StaticFile> files_;  // sorted by path
+};
+
+// "/sys/devices/virtual/kfd/kfd/..." names the same files as "/sys/class/kfd/kfd/...": the latter.
+std::string canonical_path(std::string_view path);
+
+}  // namespace vgpu::driver
