@@ -17,25 +17,31 @@ constexpr char kEnvironment[] = "GPREEMPT_VGPU_DIR";
 constexpr char kSocketName[] = "socket";
 constexpr char kTreeName[] = "tree";  // tree/sys/class/kfd/..., tree/dev/kfd
 
+// Written by the server into the runtime directory when it is ready.
+constexpr char kMarketingName[] = "marketing_name";  // what libdrm calls the card
+
 enum Kind : gp::u32 {
   kind_open_kfd = 1,     // reply: the process's kfd memfd
   kind_open_render = 2,  // argument: minor. Reply: the memory memfd
   kind_open_file = 3,    // data: path. Reply: a memfd with the file's text
-  kind_write_file = 4,   // data: path NUL bytes
-  kind_ioctl = 5,        // argument: command; data: the argument struct. May carry a fd
-  kind_doorbell = 6,     // argument: client VA; offset in the kfd file in file_inode. Carries a uffd
-  kind_stats = 7,        // reply: data is JSON, in a memfd
+  kind_open_writer = 4,  // data: path. Reply: a socket; each message on it is one write(2)
+  kind_ioctl = 5,        // argument: command; data: the argument struct. May carry a fd each way
+  kind_doorbell = 6,     // argument: client VA; file_inode: offset in the kfd file. Carries a uffd
+  kind_stats = 7,        // reply: JSON, in a memfd
   kind_inject = 8,       // data: text
   kind_stop = 9,         // end the server
-  kind_ping = 10,        // reply: data is "pid config..." JSON in a memfd
+  kind_ping = 10,        // reply: JSON {pid, options, ...}, in a memfd
+  // The connection stands for the address space of the process: it is closed by exec and exit and
+  // by nothing else, and the driver then tears the process down. Nothing else is sent on it.
+  kind_attach = 11,
 };
 
 struct Request {
   gp::u32 magic = kMagic;
   gp::u32 version = kVersion;
   gp::u32 kind = 0;
-  gp::u32 size = 0;         // bytes used of data
-  gp::i32 tid = 0;          // gettid() of the caller, in its own pid namespace
+  gp::u32 size = 0;  // bytes used of data
+  gp::i32 tid = 0;   // gettid() of the caller, in its own pid namespace
   gp::u32 pad = 0;
   gp::u64 argument = 0;
   gp::u64 file_device = 0;  // fstat of the fd the ioctl was made on
@@ -45,6 +51,7 @@ struct Request {
 constexpr gp::u32 kRequestHeader = 48;
 static_assert(sizeof(Request) == kRequestHeader + kMaxData);
 
+// A failed call of the command line (stats, inject, ...) carries the error's text in data.
 struct Reply {
   gp::u32 magic = kMagic;
   gp::i32 result = 0;  // >= 0, or -errno

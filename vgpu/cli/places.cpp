@@ -1,0 +1,108 @@
+#include "cli/places.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+
+namespace vgpu::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using gp::Error;
+using gp::Result;
+
+constexpr std::size_t kLongestName = 64;
+
+bool is_name_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '-' || c == '.';
+}
+
+bool is_device_name(const std::string& name) {
+  return !name.empty() && name.size() <= kLongestName && name[0] != '.' && name[0] != '-' &&
+         std::all_of(name.begin(), name.end(), is_name_character);
+}
+
+Result<fs::path> own_directory() {
+  std::error_code code;
+  const fs::path program = fs::read_symlink("/proc/self/exe", code);
+  if (code) {
+    return Error{code.value(), "/proc/self/exe", "is /proc mounted?"};
+  }
+  return program.parent_path();
+}
+
+// The first that exists. `candidates` are relative to this program's directory.
+Result<std::string> find_beside(const std::string& what, const std::vector<fs::path>& candidates) {
+  const fs::path here = TRY(own_directory());
+  for (const fs::path& candidate : candidates) {
+    const fs::path full = (here / candidate).lexically_normal();
+    std::error_code code;
+    if (fs::exists(full, code)) {
+      return full.string();
+    }
+  }
+  return Error{ENOENT, fmt::format("{} is not in {}", what, here.string()),
+               "build it with make build, or install gpreempt whole"};
+}
+
+}  // namespace
+
+Result<std::string> devices_directory() {
+  const char* runtime = std::getenv("XDG_RUNTIME_DIR");
+  const std::string path = runtime != nullptr && runtime[0] == '/'
+                               ? std::string(runtime) + "/gpreempt-vgpu"
+                               : fmt::format("/tmp/gpreempt-vgpu-{}", ::geteuid());
+  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
+    return Error{errno, "create " + path, "set XDG_RUNTIME_DIR to a directory of yours"};
+  }
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0) {
+    return Error{errno, path, ""};
+  }
+  // In /tmp anybody could have put it there.
+  if (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid() || status.st_mode & 077) {
+    return Error{EPERM, path + " is not a private directory of this user",
+                 "remove it, or set XDG_RUNTIME_DIR"};
+  }
+  return path;
+}
+
+Result<std::string> directory_of(const std::string& name) {
+  if (!is_device_name(name)) {
+    return Error{EINVAL, fmt::format("device name '{}'", name),
+                 "letters, digits, '.', '_' and '-', not starting with '.' or '-'"};
+  }
+  return TRY(devices_directory()) + "/" + name;
+}
+
+std::vector<std::string> known_names() {
+  std::vector<std::string> names;
+  const Result<std::string> directory = devices_directory();
+  if (directory) {
+    std::error_code code;
+    for (const auto& entry : fs::directory_iterator(*directory, code)) {
+      if (entry.is_directory(code) && is_device_name(entry.path().filename())) {
+        names.push_back(entry.path().filename());
+      }
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Result<std::string> find_server() { return find_beside("vgpud", {"vgpud"}); }
+
+Result<std::string> find_preload() {
+  // Built: bin/ and lib/ are neighbours. Installed: PREFIX/bin and PREFIX/lib[/<triplet>]/gpreempt.
+  return find_beside("libvgpu.so",
+                     {"../lib/libvgpu.so", "../" GPREEMPT_LIBDIR "/gpreempt/libvgpu.so",
+                      "../lib/gpreempt/libvgpu.so"});
+}
+
+}  // namespace vgpu::cli

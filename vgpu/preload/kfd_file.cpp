@@ -1,0 +1,119 @@
+#include "preload/kfd_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "preload/channel.h"
+#include "preload/device.h"
+
+namespace vgpu::preload {
+namespace {
+
+// The name the driver gives to kfd memfds, as /proc/self/fd shows it.
+constexpr char kKfdLink[] = "/memfd:kfd (deleted)";
+
+// The kfd file this process opened last (it has only one) and the memory file. Written rarely,
+// compared by inode; a torn pair cannot match by accident since all memfds share one device.
+std::atomic<gp::u64> known_device{0}, known_kfd{0}, known_memory{0};
+
+int open_by_call(gp::u32 kind, gp::u64 argument, int flags) {
+  Message message;
+  message.kind = kind;
+  message.argument = argument;
+  Answer answer;
+  const int result = call(message, answer);
+  if (result < 0 || answer.fd < 0) {
+    errno = result < 0 ? -result : ENODEV;
+    return -1;
+  }
+  if (!(flags & O_CLOEXEC)) {
+    fcntl(answer.fd, F_SETFD, 0);
+  }
+  return answer.fd;
+}
+
+void remember(int fd, std::atomic<gp::u64>& inode) {
+  struct stat status;
+  if (fstat(fd, &status) == 0) {
+    known_device.store(status.st_dev, std::memory_order_relaxed);
+    inode.store(status.st_ino, std::memory_order_relaxed);
+  }
+}
+
+// Watchers see the open, as they do on a real device node.
+void touch_node() {
+  char node[PATH_MAX + 16];
+  snprintf(node, sizeof node, "%s/dev/kfd", device()->tree);
+  const long fd = syscall(SYS_openat, AT_FDCWD, node, O_RDONLY | O_CLOEXEC);
+  if (fd >= 0) {
+    syscall(SYS_close, fd);
+  }
+}
+
+}  // namespace
+
+int open_kfd(int flags) {
+  // ROCm must take its host memory from the render node, which the server shares, rather than
+  // register memory of its own (libhsakmt fmm.c: fmm_init_process_apertures reads this next).
+  // `vgpu` has set it already; a program that cleaned its environment gets it again.
+  const char* value = environment("HSA_USERPTR_FOR_PAGED_MEM");
+  if (value == nullptr || strcmp(value, "0") != 0) {
+    setenv("HSA_USERPTR_FOR_PAGED_MEM", "0", 1);
+  }
+  const int attached = attach_process();
+  if (attached < 0) {
+    errno = -attached;
+    return -1;
+  }
+  const int fd = open_by_call(wire::kind_open_kfd, 0, flags);
+  if (fd >= 0) {
+    remember(fd, known_kfd);
+    touch_node();
+  }
+  return fd;
+}
+
+int open_render(gp::u32 minor, int flags) {
+  const int fd = open_by_call(wire::kind_open_render, minor, flags);
+  if (fd >= 0) {
+    remember(fd, known_memory);
+  }
+  return fd;
+}
+
+bool is_kfd_file(int fd, FileIdentity& identity) {
+  struct stat status;
+  const int saved = errno;
+  const bool is_memfd = device() != nullptr && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+                        status.st_nlink == 0;
+  if (!is_memfd) {
+    errno = saved;
+    return false;
+  }
+  identity = {status.st_dev, status.st_ino};
+  if (status.st_ino == known_kfd.load(std::memory_order_relaxed) &&
+      status.st_dev == known_device.load(std::memory_order_relaxed)) {
+    errno = saved;
+    return true;
+  }
+  char link[32], target[64];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  const long length = syscall(SYS_readlinkat, AT_FDCWD, link, target, sizeof target);
+  errno = saved;
+  return length == static_cast<long>(sizeof(kKfdLink) - 1) &&
+         memcmp(target, kKfdLink, sizeof(kKfdLink) - 1) == 0;
+}
+
+bool is_memory_file(gp::u64 file_device, gp::u64 inode) {
+  return inode != 0 && inode == known_memory.load(std::memory_order_relaxed) &&
+         file_device == known_device.load(std::memory_order_relaxed);
+}
+
+}  // namespace vgpu::preload

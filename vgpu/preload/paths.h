@@ -1,0 +1,36 @@
+// Which file names belong to the virtual device.
+#pragma once
+
+#include <limits.h>
+
+#include "base/types.h"
+
+namespace vgpu::preload {
+
+enum class PathKind {
+  foreign,    // none of ours: leave it alone
+  kfd,        // /dev/kfd
+  render,     // /dev/dri/renderD<minor>
+  generated,  // its text is made by the driver when it is opened
+  tree,       // lies in the runtime directory
+};
+
+struct Path {
+  PathKind kind = PathKind::foreign;
+  gp::u32 minor = 0;
+  char name[PATH_MAX];   // the path as the program means it, without "//", "." and ".."
+  char place[PATH_MAX];  // where it lies in the tree (all kinds but foreign)
+};
+
+// False, and `path` untouched, if the name is not ours. Absolute names only.
+bool resolve(const char* name, Path& path);
+
+// The same for a name relative to an open directory. Opening a directory of the tree is noticed
+// (note_open_directory), so that programs which never do pay nothing.
+bool resolve_at(int directory, const char* name, Path& path);
+void note_open_directory();
+
+// Turns the place of a file in the tree back into its name, in place (readlink, realpath).
+void restore_name(char* text);
+
+}  // namespace vgpu::preload

@@ -1,0 +1,66 @@
+#include "preload/userfault.h"
+
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <sys/ioctl.h>
+
+#include <initializer_list>
+
+#include "preload/raw_syscall.h"
+
+#ifndef UFFD_FEATURE_WP_UNPOPULATED
+#define UFFD_FEATURE_WP_UNPOPULATED (1 << 13)  // Linux 6.4
+#endif
+
+namespace vgpu::preload {
+namespace {
+
+// The feature set can be negotiated once per descriptor.
+int open_with(int flags, gp::u64 features) {
+  const long fd = raw_syscall(SYS_userfaultfd, flags | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) {
+    return -1;
+  }
+  uffdio_api api{};
+  api.api = UFFD_API;
+  api.features = features;
+  if (raw_syscall(SYS_ioctl, fd, UFFDIO_API, reinterpret_cast<long>(&api)) != 0) {
+    raw_syscall(SYS_close, fd);
+    return -1;
+  }
+  return static_cast<int>(fd);
+}
+
+}  // namespace
+
+int open_userfault() {
+  constexpr gp::u64 kNeeded = UFFD_FEATURE_PAGEFAULT_FLAG_WP | UFFD_FEATURE_WP_HUGETLBFS_SHMEM;
+  for (const gp::u64 features : {kNeeded | UFFD_FEATURE_WP_UNPOPULATED, kNeeded}) {
+    for (const int flags : {0, UFFD_USER_MODE_ONLY}) {
+      const int fd = open_with(flags, features);
+      if (fd >= 0) {
+        return fd;
+      }
+    }
+  }
+  return -1;
+}
+
+bool watch_writes(int userfault, gp::u64 start, gp::u64 end) {
+  uffdio_register range{};
+  range.range.start = start;
+  range.range.len = end - start;
+  range.mode = UFFDIO_REGISTER_MODE_WP;
+  return raw_syscall(SYS_ioctl, userfault, UFFDIO_REGISTER, reinterpret_cast<long>(&range)) == 0;
+}
+
+bool protect_writes(int userfault, gp::u64 start, gp::u64 end) {
+  uffdio_writeprotect range{};
+  range.range.start = start;
+  range.range.len = end - start;
+  range.mode = UFFDIO_WRITEPROTECT_MODE_WP;
+  return raw_syscall(SYS_ioctl, userfault, UFFDIO_WRITEPROTECT, reinterpret_cast<long>(&range)) ==
+         0;
+}
+
+}  // namespace vgpu::preload

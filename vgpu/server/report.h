@@ -1,0 +1,14 @@
+// What the server says about itself and its devices, as JSON (`vgpu stats`, `vgpu list`).
+#pragma once
+
+#include <string>
+
+#include "driver/driver.h"
+
+namespace vgpu::server {
+
+std::string stats_json(const driver::Stats& stats, const driver::DriverConfig& config);
+// Answer to a ping: who we are and what devices we have.
+std::string identity_json(const driver::DriverConfig& config);
+
+}  // namespace vgpu::server
