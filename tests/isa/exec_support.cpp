@@ -5,7 +5,6 @@
 
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 
 namespace vgpu::isa::test {
 namespace {
