@@ -1,0 +1,141 @@
+// Whatever else takes a file name: access, chdir, readlink, realpath, extended attributes,
+// inotify; and popen, for one question.
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "preload/export.h"
+#include "preload/paths.h"
+
+namespace {
+
+using namespace vgpu::preload;
+
+// clang-format off
+VGPU_ORIGINAL(access,      int(const char*, int));
+VGPU_ORIGINAL(eaccess,     int(const char*, int));
+VGPU_ORIGINAL(euidaccess,  int(const char*, int));
+VGPU_ORIGINAL(faccessat,   int(int, const char*, int, int));
+VGPU_ORIGINAL(chdir,       int(const char*));
+VGPU_ORIGINAL(readlink,    ssize_t(const char*, char*, size_t));
+VGPU_ORIGINAL(readlinkat,  ssize_t(int, const char*, char*, size_t));
+VGPU_ORIGINAL(realpath,    char*(const char*, char*));
+VGPU_ORIGINAL(__realpath_chk, char*(const char*, char*, size_t));
+VGPU_ORIGINAL(canonicalize_file_name, char*(const char*));
+VGPU_ORIGINAL(inotify_add_watch, int(int, const char*, uint32_t));
+VGPU_ORIGINAL(popen,       FILE*(const char*, const char*));
+VGPU_ORIGINAL(getxattr,    ssize_t(const char*, const char*, void*, size_t));
+VGPU_ORIGINAL(lgetxattr,   ssize_t(const char*, const char*, void*, size_t));
+VGPU_ORIGINAL(listxattr,   ssize_t(const char*, char*, size_t));
+VGPU_ORIGINAL(llistxattr,  ssize_t(const char*, char*, size_t));
+// clang-format on
+
+// Where the file lies, or the name as it is.
+const char* place_of(const char* name, Path& path) {
+  return resolve(name, path) ? path.place : name;
+}
+
+}  // namespace
+
+VGPU_EXPORT int access(const char* file, int mode) noexcept {
+  Path path;
+  return original_access(place_of(file, path), mode);
+}
+
+VGPU_EXPORT int eaccess(const char* file, int mode) noexcept {
+  Path path;
+  return original_eaccess(place_of(file, path), mode);
+}
+
+VGPU_EXPORT int euidaccess(const char* file, int mode) noexcept {
+  Path path;
+  return original_euidaccess(place_of(file, path), mode);
+}
+
+VGPU_EXPORT int faccessat(int directory, const char* file, int mode, int flags) noexcept {
+  Path path;
+  return original_faccessat(directory, place_of(file, path), mode, flags);
+}
+
+VGPU_EXPORT int chdir(const char* name) noexcept {
+  Path path;
+  if (!resolve(name, path)) {
+    return original_chdir(name);
+  }
+  note_open_directory();
+  return original_chdir(path.place);
+}
+
+VGPU_EXPORT ssize_t readlink(const char* file, char* buffer, size_t size) noexcept {
+  Path path;
+  return original_readlink(place_of(file, path), buffer, size);
+}
+
+VGPU_EXPORT ssize_t readlinkat(int directory, const char* file, char* buffer,
+                               size_t size) noexcept {
+  Path path;
+  return original_readlinkat(directory, place_of(file, path), buffer, size);
+}
+
+VGPU_EXPORT char* realpath(const char* file, char* buffer) noexcept {
+  Path path;
+  if (!resolve(file, path)) {
+    return original_realpath(file, buffer);
+  }
+  char* result = original_realpath(path.place, buffer);
+  if (result != nullptr) {
+    restore_name(result);
+  }
+  return result;
+}
+
+VGPU_EXPORT char* __realpath_chk(const char* file, char* buffer, size_t size) noexcept {
+  Path path;
+  return resolve(file, path) ? realpath(file, buffer) : original___realpath_chk(file, buffer, size);
+}
+
+VGPU_EXPORT char* canonicalize_file_name(const char* file) noexcept {
+  Path path;
+  return resolve(file, path) ? realpath(file, nullptr) : original_canonicalize_file_name(file);
+}
+
+// ls asks for access control lists.
+VGPU_EXPORT ssize_t getxattr(const char* file, const char* name, void* value,
+                             size_t size) noexcept {
+  Path path;
+  return original_getxattr(place_of(file, path), name, value, size);
+}
+
+VGPU_EXPORT ssize_t lgetxattr(const char* file, const char* name, void* value,
+                              size_t size) noexcept {
+  Path path;
+  return original_lgetxattr(place_of(file, path), name, value, size);
+}
+
+VGPU_EXPORT ssize_t listxattr(const char* file, char* list, size_t size) noexcept {
+  Path path;
+  return original_listxattr(place_of(file, path), list, size);
+}
+
+VGPU_EXPORT ssize_t llistxattr(const char* file, char* list, size_t size) noexcept {
+  Path path;
+  return original_llistxattr(place_of(file, path), list, size);
+}
+
+VGPU_EXPORT int inotify_add_watch(int fd, const char* file, uint32_t mask) noexcept {
+  Path path;
+  return original_inotify_add_watch(fd, place_of(file, path), mask);
+}
+
+// rocminfo 5.2 asks lsmod whether the driver is loaded. A machine without modules has no answer.
+VGPU_EXPORT FILE* popen(const char* command, const char* mode) {
+  Path path;
+  const bool asks = command != nullptr && strstr(command, "lsmod") != nullptr &&
+                    strstr(command, "amdgpu") != nullptr && resolve("/sys/module/amdgpu", path);
+  return original_popen(asks ? "echo 'amdgpu 16777216 0 - Live'" : command, mode);
+}
