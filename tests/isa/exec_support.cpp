@@ -1,10 +1,12 @@
 #include "isa/exec_support.h"
 
+#include <elf.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cstdio>
-#include <cstring>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 namespace vgpu::isa::test {
 namespace {
@@ -22,23 +24,33 @@ const char* assembler() {
   return found;
 }
 
-// llvm-mc --show-encoding prints the bytes of each instruction as "encoding: [0x..,0x..]".
-std::vector<u32> encoded_words(const std::string& line) {
-  std::vector<u32> words;
-  const auto start = line.find("encoding: [");
-  if (start == std::string::npos) {
-    return words;
+std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// The .text section of an ELF object.
+std::vector<u32> text_of(const std::string& elf) {
+  Elf64_Ehdr header;
+  if (elf.size() < sizeof(header)) {
+    return {};
   }
-  std::vector<u8> bytes;
-  for (auto at = line.find("0x", start); at != std::string::npos; at = line.find("0x", at + 2)) {
-    bytes.push_back(static_cast<u8>(std::stoul(line.substr(at + 2, 2), nullptr, 16)));
+  std::memcpy(&header, elf.data(), sizeof(header));
+  const auto section = [&](int i) {
+    Elf64_Shdr found;
+    std::memcpy(&found, &elf.at(header.e_shoff + i * sizeof(found)), sizeof(found));
+    return found;
+  };
+  const Elf64_Shdr names = section(header.e_shstrndx);
+  for (int i = 0; i < header.e_shnum; ++i) {
+    const Elf64_Shdr candidate = section(i);
+    if (std::strcmp(&elf.at(names.sh_offset + candidate.sh_name), ".text") == 0) {
+      std::vector<u32> words(candidate.sh_size / 4);
+      std::memcpy(words.data(), &elf.at(candidate.sh_offset), words.size() * 4);
+      return words;
+    }
   }
-  for (size_t i = 0; i + 4 <= bytes.size(); i += 4) {
-    u32 word;
-    std::memcpy(&word, &bytes[i], 4);
-    words.push_back(word);
-  }
-  return words;
+  return {};
 }
 
 }  // namespace
@@ -46,29 +58,25 @@ std::vector<u32> encoded_words(const std::string& line) {
 bool have_assembler() { return assembler() != nullptr; }
 
 std::vector<u32> assemble(Arch arch, const std::string& text) {
-  char path[] = "/tmp/vgpu-asm-XXXXXX";
-  const int file = mkstemp(path);
-  if (file < 0 || write(file, text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
-    ADD_FAILURE() << "cannot write " << path;
+  char directory[] = "/tmp/vgpu-asm-XXXXXX";
+  if (!mkdtemp(directory)) {
+    ADD_FAILURE() << "cannot make " << directory;
+    return {};
   }
-  close(file);
+  const std::string source = std::string(directory) + "/a.s";
+  const std::string object = std::string(directory) + "/a.o";
+  const std::string errors = std::string(directory) + "/errors";
+  std::ofstream(source) << text;
   const std::string command = std::string(assembler()) + " -triple=amdgcn -mcpu=" +
-                              (arch == Arch::gfx90a ? "gfx90a" : "gfx906") + " -show-encoding " +
-                              path + " 2>&1";
+                              (arch == Arch::gfx90a ? "gfx90a" : "gfx906") + " -filetype=obj -o " +
+                              object + " " + source + " 2>" + errors;
   std::vector<u32> words;
-  FILE* pipe = popen(command.c_str(), "r");
-  char line[512];
-  std::string output;
-  while (pipe && fgets(line, sizeof(line), pipe)) {
-    output += line;
-    for (u32 word : encoded_words(line)) {
-      words.push_back(word);
-    }
+  if (std::system(command.c_str()) == 0) {
+    words = text_of(read_file(object));
+  } else {
+    ADD_FAILURE() << "llvm-mc rejects:\n" << read_file(errors);
   }
-  if (!pipe || pclose(pipe) != 0) {
-    ADD_FAILURE() << "llvm-mc rejects:\n" << output;
-  }
-  unlink(path);
+  std::filesystem::remove_all(directory);
   return words;
 }
 
