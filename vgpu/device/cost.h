@@ -25,7 +25,8 @@ constexpr PreemptionCost preemption_cost(CostModel model) {
 // Time to move `bytes` of wave state; 0 if there is none.
 constexpr u64 preemption_ns(CostModel model, u64 bytes) {
   const PreemptionCost cost = preemption_cost(model);
-  return bytes == 0 || cost.bytes_per_us == 0 ? 0 : cost.fixed_ns + bytes * 1000 / cost.bytes_per_us;
+  return bytes == 0 || cost.bytes_per_us == 0 ? 0
+                                              : cost.fixed_ns + bytes * 1000 / cost.bytes_per_us;
 }
 
 }  // namespace vgpu::device

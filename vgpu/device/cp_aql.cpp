@@ -3,8 +3,8 @@
 // Packets are taken in order. A dispatch is handed out group by group (scheduler.cpp); the next
 // packet is looked at when the last group is out, or, if it has the barrier bit, when everything
 // before it is complete. Packets are retired in order too: a slot's header becomes INVALID and
-// read_dispatch_id moves on only when the packet and all before it are complete, because kernels read
-// their own packet through dispatch_ptr while they run.
+// read_dispatch_id moves on only when the packet and all before it are complete, because kernels
+// read their own packet through dispatch_ptr while they run.
 #include <cstring>
 
 #include "device/dispatch.h"
@@ -32,8 +32,7 @@ void Gpu::Impl::advance(QueueExecution& queue) {
 bool Gpu::Impl::take_packet(QueueExecution& queue) {
   const QueueProperties& properties = queue.mqd->properties;
   const PageTable& memory = queue.mqd->vmid->memory;
-  const u64 va =
-      properties.ring_base + queue.next() % queue.packet_slots() * u64{abi::kPacketSize};
+  const u64 va = properties.ring_base + queue.next() % queue.packet_slots() * u64{abi::kPacketSize};
   const auto* header = guest_word<u16>(memory, va);
   if (!header) {
     memory_fault(queue, va, false);

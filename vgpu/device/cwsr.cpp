@@ -1,8 +1,8 @@
 // Compute wave save/restore.
 //
-// A queue's context save area is the program's own memory: [header and control stack, ctl_stack_size
-// bytes] [wave state, up to save_area_size]. Layout of the wave state is the device's own business;
-// here it is, per work-group and in this order:
+// A queue's context save area is the program's own memory: [header and control stack,
+// ctl_stack_size bytes] [wave state, up to save_area_size]. Layout of the wave state is the
+// device's own business; here it is, per work-group and in this order:
 //
 //   per wave: SavedWave, then the allocated SGPRs        (544 bytes at most)
 //   per wave: all allocated VGPRs, 256 bytes each

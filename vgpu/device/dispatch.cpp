@@ -29,8 +29,9 @@ u32 initial_mode(u32 rsrc1, u32 rsrc2) {
 // HW_REG_HW_ID, gfx9 layout.
 u32 hardware_id(const WorkGroup& group, u32 wave) {
   const Placement& place = group.placement;
-  return place.slot[wave] | place.simd[wave] << 4u | (place.cu & 15) << 8 | (place.cu >> 4 & 1) << 12 |
-         (place.cu >> 5 & 7) << 13 | (group.number & 15) << 16 | (group.queue.slot & 7) << 24;
+  return place.slot[wave] | place.simd[wave] << 4u | (place.cu & 15) << 8 |
+         (place.cu >> 4 & 1) << 12 | (place.cu >> 5 & 7) << 13 | (group.number & 15) << 16 |
+         (group.queue.slot & 7) << 24;
 }
 
 // Appends SGPRs in launch order.

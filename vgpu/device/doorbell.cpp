@@ -47,8 +47,8 @@ bool write_protect(const Watched& watched, u64 bytes, bool protect) {
 }  // namespace
 
 struct DoorbellWatch::Impl {
-  std::mutex mutex;            // pages and their heat
-  std::mutex callback_mutex;   // held while callbacks run
+  std::mutex mutex;           // pages and their heat
+  std::mutex callback_mutex;  // held while callbacks run
   std::map<u64, std::function<void()>> callbacks;
   u64 next_callback = 1;
   std::vector<std::unique_ptr<Watched>> pages;
@@ -191,8 +191,7 @@ void DoorbellWatch::Impl::main() {
       polled = anything_polled();
     }
     const timespec timeout = {0, delay_us * 1000L};
-    if (ppoll(fds.data(), fds.size(), polled ? &timeout : nullptr, nullptr) < 0 &&
-        errno != EINTR) {
+    if (ppoll(fds.data(), fds.size(), polled ? &timeout : nullptr, nullptr) < 0 && errno != EINTR) {
       log_error("doorbells: ppoll: {}", std::strerror(errno));
       return;
     }

@@ -25,14 +25,14 @@ enum class CostModel : u8 { none, mi210, mi300x };
 struct GpuConfig {
   isa::Arch arch = isa::Arch::gfx90a;
   u32 cus = 8;
-  u32 hqds = 24;            // compute slots
-  u32 sdma_slots = 16;      // engines x queues per engine
-  u32 workers = 2;          // interpreter threads
+  u32 hqds = 24;        // compute slots
+  u32 sdma_slots = 16;  // engines x queues per engine
+  u32 workers = 2;      // interpreter threads
   u32 simds_per_cu = 4;
-  u32 waves_per_simd = 8;   // gfx906: 10
-  u32 vgprs_per_simd = 512; // per lane; gfx906: 256
+  u32 waves_per_simd = 8;    // gfx906: 10
+  u32 vgprs_per_simd = 512;  // per lane; gfx906: 256
   u32 lds_per_cu = 64 << 10;
-  u32 vmids = 13;           // concurrent processes; more oversubscribes
+  u32 vmids = 13;                        // concurrent processes; more oversubscribes
   u64 quantum_instructions = 2'000'000;  // time slice of an oversubscribed run list, retired
                                          // instructions of the whole device
   CostModel cost_model = CostModel::none;
@@ -52,13 +52,13 @@ enum class QueueType : u8 { compute_pm4, sdma, compute_aql, sdma_xgmi };
 // What the driver writes into an MQD. Fixed while the queue is mapped.
 struct QueueProperties {
   QueueType type = QueueType::compute_aql;
-  u64 ring_base = 0;      // VA
-  u32 ring_size = 0;      // bytes; 0 = no ring
-  u64 rptr_addr = 0;      // VA; AQL: &amd_queue_t.read_dispatch_id, SDMA: byte offset
+  u64 ring_base = 0;  // VA
+  u32 ring_size = 0;  // bytes; 0 = no ring
+  u64 rptr_addr = 0;  // VA; AQL: &amd_queue_t.read_dispatch_id, SDMA: byte offset
   u64 wptr_addr = 0;
-  u32 priority = 7;       // 0..15
+  u32 priority = 7;  // 0..15
   u64 eop_addr = 0;
-  u64 save_area = 0;      // ctx_save_restore_address
+  u64 save_area = 0;  // ctx_save_restore_address
   u32 save_area_size = 0;
   u32 ctl_stack_size = 0;
   std::vector<u32> cu_mask;  // empty: all CUs
@@ -67,10 +67,10 @@ struct QueueProperties {
 
 enum class QueueError : u8 {
   none,
-  memory_fault,         // a wave or the packet processor touched an unmapped address
+  memory_fault,  // a wave or the packet processor touched an unmapped address
   illegal_instruction,
-  trap,                 // s_trap 2 (assert, abort)
-  bad_packet,           // AQL packet the CP cannot run
+  trap,        // s_trap 2 (assert, abort)
+  bad_packet,  // AQL packet the CP cannot run
   aperture_violation,
 };
 
@@ -140,9 +140,9 @@ struct SaveInfo {
 
 // Faults that tests inject.
 struct Injection {
-  u64 unmap_delay_ns = 0;    // added to each unmap
-  bool hws_hang = false;     // unmaps never complete (until reset())
-  u32 drop_doorbells = 0;    // swallow this many doorbell rings
+  u64 unmap_delay_ns = 0;  // added to each unmap
+  bool hws_hang = false;   // unmaps never complete (until reset())
+  u32 drop_doorbells = 0;  // swallow this many doorbell rings
 };
 
 class Gpu {

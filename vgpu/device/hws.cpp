@@ -55,8 +55,7 @@ void Gpu::Impl::run_list(RunList list) {
 std::optional<u32> Gpu::Impl::free_slot(bool sdma) const {
   const std::vector<MqdPtr>& slots = sdma ? sdma_slots_ : hqds_;
   const auto it = std::find(slots.begin(), slots.end(), nullptr);
-  return it == slots.end() ? std::nullopt
-                           : std::optional(static_cast<u32>(it - slots.begin()));
+  return it == slots.end() ? std::nullopt : std::optional(static_cast<u32>(it - slots.begin()));
 }
 
 // The hardware VMID a process has, or could get.
@@ -237,8 +236,8 @@ const Vmid* Gpu::Impl::longest_mapped_process(const std::set<const Vmid*>& excep
   return oldest ? oldest->mqd->vmid.get() : nullptr;
 }
 
-// Goes on with queues that are leaving: those whose waves have stopped are saved, those with nothing
-// resident give their slot away.
+// Goes on with queues that are leaving: those whose waves have stopped are saved, those with
+// nothing resident give their slot away.
 Task Gpu::Impl::pick_leaving() {
   if (leaving_ == 0) {
     return {};

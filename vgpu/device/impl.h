@@ -47,15 +47,15 @@ struct Task {
   enum class Kind : u8 { none, run_group, restore_group, sdma, save_queue } kind = Kind::none;
   QueueExecution* queue = nullptr;
   WorkGroup* group = nullptr;
-  bool first_slice = false;     // of this group
+  bool first_slice = false;      // of this group
   std::optional<SdmaRing> sdma;  // a copy of the ring's registers
 };
 
 struct Worker {
   std::thread thread;
-  bool busy = false;      // outside the lock, may use translations
-  u64 finished = 0;       // tasks done: quiesce() waits for it to move
-  u64 launch_credit = 0;  // instructions run from fresh launches since the last resident group
+  bool busy = false;       // outside the lock, may use translations
+  u64 finished = 0;        // tasks done: quiesce() waits for it to move
+  u64 launch_credit = 0;   // instructions run from fresh launches since the last resident group
   std::vector<u64> rings;  // doorbell values while spinning
 };
 
@@ -206,16 +206,16 @@ class Gpu::Impl {
     hung,        // an unmap did not complete: nothing runs until reset()
   } phase_ = Phase::running;
   bool stopping_ = false;
-  bool saving_ = false;                // unmap writes save areas, without the lock
-  std::atomic<u32> attention_{0};      // non-zero: waves stop at their next look
+  bool saving_ = false;            // unmap writes save areas, without the lock
+  std::atomic<u32> attention_{0};  // non-zero: waves stop at their next look
 
   std::vector<std::unique_ptr<Worker>> workers_;
   Worker* spinner_ = nullptr;
   bool timer_taken_ = false;
   u32 sleepers_ = 0;
-  u64 awake_until_ = 0;                // ns; no sleeping before
+  u64 awake_until_ = 0;  // ns; no sleeping before
   bool cooled_ = false;
-  u64 poll_delay_ = 0;                 // ns; back-off of the timed sleep
+  u64 poll_delay_ = 0;  // ns; back-off of the timed sleep
   std::atomic<u64> kicks_{0};
 
   std::vector<HostCall> outbox_;
@@ -224,12 +224,12 @@ class Gpu::Impl {
   Injection injection_;
 
   // ---- run list and slots ----
-  std::vector<MqdPtr> listed_;         // all queues of the run list
+  std::vector<MqdPtr> listed_;                                     // all queues of the run list
   std::shared_ptr<const std::vector<Doorbell>> listed_doorbells_;  // same order
-  std::vector<MqdPtr> hqds_;           // compute slots; null: free
+  std::vector<MqdPtr> hqds_;                                       // compute slots; null: free
   std::vector<MqdPtr> sdma_slots_;
-  std::vector<const Vmid*> vmids_;     // which process has which hardware VMID; null: free
-  std::deque<MqdPtr> waiting_;         // in the run list, no slot; longest waiting first
+  std::vector<const Vmid*> vmids_;  // which process has which hardware VMID; null: free
+  std::deque<MqdPtr> waiting_;      // in the run list, no slot; longest waiting first
   std::vector<QueueExecution*> mapped_;
   u64 map_sequence_ = 0;
   u64 quantum_used_ = 0;
@@ -238,7 +238,7 @@ class Gpu::Impl {
   // ---- scheduler ----
   size_t next_runnable_ = 0;
   u64 launch_sequence_ = 0;
-  u64 looked_at_ = 0;                  // ns; doorbells and stalled queues
+  u64 looked_at_ = 0;  // ns; doorbells and stalled queues
   bool recheck_stalls_ = false;
 };
 

@@ -1,8 +1,8 @@
 // Where waves stand: compute units, their SIMDs, and what a wave takes of them.
 //
-// A work-group lives on one CU; its waves are spread over the SIMDs. A wave takes a wave slot, VGPRs
-// and SGPRs of its SIMD, the group takes LDS of the CU. A group is placed whole or not at all, and
-// leaves whole. Numbers: LLVM AMDGPUUsage (granules, register files), "CDNA2 ISA" 3.6.
+// A work-group lives on one CU; its waves are spread over the SIMDs. A wave takes a wave slot,
+// VGPRs and SGPRs of its SIMD, the group takes LDS of the CU. A group is placed whole or not at
+// all, and leaves whole. Numbers: LLVM AMDGPUUsage (granules, register files), "CDNA2 ISA" 3.6.
 #pragma once
 
 #include <array>

@@ -1,8 +1,8 @@
 // What the device keeps of one queue: the packet processor's registers and the work-groups that are
 // resident or saved. The driver owns it as part of the Mqd, so it survives unmapping.
 //
-// All of it is protected by the device lock, except a WorkGroup in state `running` and an SDMA queue
-// with `running` set: those belong to the worker that runs them until its slice ends.
+// All of it is protected by the device lock, except a WorkGroup in state `running` and an SDMA
+// queue with `running` set: those belong to the worker that runs them until its slice ends.
 #pragma once
 
 #include <deque>
@@ -50,10 +50,10 @@ struct Packet {
   bool is_dispatch = false;
   Kernel kernel;
   Scratch scratch;
-  Footprint footprint;    // of a full work-group
-  u32 groups[3] = {};     // grid in work-groups
+  Footprint footprint;  // of a full work-group
+  u32 groups[3] = {};   // grid in work-groups
   u64 group_count = 0;
-  u64 next_group = 0;     // launched so far; the CP's cursor, kept in the MQD when preempted
+  u64 next_group = 0;  // launched so far; the CP's cursor, kept in the MQD when preempted
   u64 groups_done = 0;
   u64 start_ts = 0;
   u64 signal() const { return aql.dispatch.completion_signal; }
@@ -88,8 +88,8 @@ class Gws {
 
 struct QueueExecution {
   // ---- the ring ----
-  u64 read = 0;       // AQL: packets retired; SDMA: bytes consumed
-  u64 write = 0;      // what the CP knows: from the doorbell, or from memory when mapped
+  u64 read = 0;             // AQL: packets retired; SDMA: bytes consumed
+  u64 write = 0;            // what the CP knows: from the doorbell, or from memory when mapped
   u64 last_ring = ~u64{0};  // doorbell value seen last
   bool started = false;     // read index was taken from memory once, at the first map
 
@@ -97,7 +97,7 @@ struct QueueExecution {
   std::deque<std::unique_ptr<Packet>> in_flight;  // [read, next)
   u64 next() const { return read + in_flight.size(); }
   Stall stall = Stall::none;
-  Packet* launching = nullptr;  // the dispatch whose groups are being handed out
+  Packet* launching = nullptr;      // the dispatch whose groups are being handed out
   std::vector<bool> scratch_slots;  // taken
   Gws gws;
 
@@ -108,21 +108,21 @@ struct QueueExecution {
   u32 running = 0;                               // groups (or SDMA slices) a worker has
 
   // ---- SDMA ----
-  u64 packet_done = 0;       // SdmaRing::done
-  u64 poll_not_before = 0;   // ns; a POLL_REGMEM that failed is retried then
+  u64 packet_done = 0;      // SdmaRing::done
+  u64 poll_not_before = 0;  // ns; a POLL_REGMEM that failed is retried then
 
   // ---- scheduling ----
   Mqd* mqd = nullptr;
-  CuSet cus;                 // from the CU mask
+  CuSet cus;  // from the CU mask
   bool mapped = false;
-  bool leaving = false;      // is to give up its slot: nothing of it is started
-  bool draining = false;     // leaving, but its waves cannot be saved: they run to their end
-  bool stopped = false;      // after a fault: nothing of it runs any more
+  bool leaving = false;   // is to give up its slot: nothing of it is started
+  bool draining = false;  // leaving, but its waves cannot be saved: they run to their end
+  bool stopped = false;   // after a fault: nothing of it runs any more
   u32 slot = 0;
-  u64 launched_at = 0;       // sequence number of the last launch, for taking turns
-  u64 mapped_at = 0;         // sequence number of the mapping: smaller is longer ago
-  u64 waited_since = 0;      // when it lost its slot, same sequence; 0: never had one
-  u64 runs_from_ns = 0;      // cost model: restored waves do not run before
+  u64 launched_at = 0;   // sequence number of the last launch, for taking turns
+  u64 mapped_at = 0;     // sequence number of the mapping: smaller is longer ago
+  u64 waited_since = 0;  // when it lost its slot, same sequence; 0: never had one
+  u64 runs_from_ns = 0;  // cost model: restored waves do not run before
   SaveInfo save_info;
 
   QueueExecution();
@@ -149,9 +149,9 @@ struct WorkGroup {
   Packet& packet;
   Footprint footprint;
   State state = State::running;
-  u64 number = 0;               // in the grid, x fastest
-  Placement placement;          // valid unless saved
-  std::vector<u32> scratch;     // slot per wave, kept while saved; empty: no scratch
+  u64 number = 0;            // in the grid, x fastest
+  Placement placement;       // valid unless saved
+  std::vector<u32> scratch;  // slot per wave, kept while saved; empty: no scratch
 
   // Present unless saved.
   std::unique_ptr<isa::Wave[]> waves;

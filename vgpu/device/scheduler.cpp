@@ -1,11 +1,11 @@
 // Which work a worker does next.
 //
-// Two kinds compete: handing out work-groups of dispatches (and groups waiting in a save area) while
-// the CUs have room, and going on with what is resident. Launching comes first, so that the device
-// fills up as hardware does, but not for more than a slice's worth of instructions at a time, so
-// that a stream of short work-groups does not starve a long one. Resident groups take turns by
-// queue, then by group. Room on the CUs goes to the highest priority that wants it; groups that are
-// resident are never removed for it.
+// Two kinds compete: handing out work-groups of dispatches (and groups waiting in a save area)
+// while the CUs have room, and going on with what is resident. Launching comes first, so that the
+// device fills up as hardware does, but not for more than a slice's worth of instructions at a
+// time, so that a stream of short work-groups does not starve a long one. Resident groups take
+// turns by queue, then by group. Room on the CUs goes to the highest priority that wants it; groups
+// that are resident are never removed for it.
 #include <algorithm>
 
 #include "device/dispatch.h"

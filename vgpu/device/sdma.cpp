@@ -10,7 +10,7 @@
 namespace vgpu::device {
 namespace {
 
-constexpr u64 kSliceBytes = 1 << 20;  // about 100 us of copying
+constexpr u64 kSliceBytes = 1 << 20;   // about 100 us of copying
 constexpr u64 kChunkBytes = 64 << 10;  // between two looks at attention
 constexpr u32 kSlicePackets = 256;
 constexpr u32 kPacketOverhead = 64;  // what a small packet counts towards the slice
@@ -94,8 +94,7 @@ u32 SdmaRing::length(const u32* packet) const {
       return sub == abi::sdma_copy_linear        ? abi::kSdmaCopyLinearDwords
              : sub == abi::sdma_copy_linear_rect ? abi::kSdmaCopyRectDwords
                                                  : 0;
-    case abi::sdma_write:
-      return sub == abi::sdma_write_linear ? 4 + (packet[3] & 0xfffff) + 1 : 0;
+    case abi::sdma_write: return sub == abi::sdma_write_linear ? 4 + (packet[3] & 0xfffff) + 1 : 0;
     case abi::sdma_fence: return abi::kSdmaFenceDwords;
     case abi::sdma_trap: return abi::kSdmaTrapDwords;
     case abi::sdma_poll_regmem: return abi::kSdmaPollDwords;
@@ -144,8 +143,7 @@ bool SdmaRing::copy(u64 to, u64 from, u64 size) {
       fault(to, true);
       return false;
     }
-    const u64 n =
-        std::min({size, kPageSize - from % kPageSize, kPageSize - to % kPageSize});
+    const u64 n = std::min({size, kPageSize - from % kPageSize, kPageSize - to % kPageSize});
     std::memmove(target, source, n);
     to += n;
     from += n;
@@ -175,8 +173,8 @@ SdmaRing::Step SdmaRing::copy_rect(const u32* packet) {
     }
   };
   const auto side = [&](const u32* p) {
-    return Side{address(p),         p[2] & 0x3fffu,  p[2] >> 16 & 0x3fffu,
-                p[3] & 0x7ffu,      (p[3] >> 13) + 1u, (p[4] & 0xfffffffu) + 1u};
+    return Side{address(p),    p[2] & 0x3fffu,    p[2] >> 16 & 0x3fffu,
+                p[3] & 0x7ffu, (p[3] >> 13) + 1u, (p[4] & 0xfffffffu) + 1u};
   };
   const Side from = side(packet + 1);
   const Side to = side(packet + 6);
@@ -257,7 +255,7 @@ SdmaRing::Step SdmaRing::poll_memory(const u32* packet) {
     return fault(va, false);
   }
   return poll_satisfied(function, load_acquire(word) & packet[4], packet[3]) ? Step::done
-                                                                              : Step::waiting;
+                                                                             : Step::waiting;
 }
 
 SdmaRing::Step SdmaRing::atomic(const u32* packet) {

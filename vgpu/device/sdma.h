@@ -1,5 +1,5 @@
-// A copy engine's ring, run for a while. Knows nothing of queues or locks: it works on a copy of the
-// ring's registers, which the caller takes over afterwards.
+// A copy engine's ring, run for a while. Knows nothing of queues or locks: it works on a copy of
+// the ring's registers, which the caller takes over afterwards.
 #pragma once
 
 #include <atomic>

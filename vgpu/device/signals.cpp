@@ -23,12 +23,10 @@ std::optional<i64> Gpu::Impl::signal_value(QueueExecution& queue, u64 signal) {
 // sees what comes before it.
 void Gpu::Impl::complete_signal(QueueExecution& queue, u64 signal, u64 start_ts, u64 end_ts) {
   const PageTable& memory = queue.mqd->vmid->memory;
-  auto* start = guest_word<u64>(memory, field(signal, offsetof(abi::AmdSignal, start_ts)),
-                                page_write);
-  auto* end =
-      guest_word<u64>(memory, field(signal, offsetof(abi::AmdSignal, end_ts)), page_write);
-  auto* value =
-      guest_word<i64>(memory, field(signal, offsetof(abi::AmdSignal, value)), page_write);
+  auto* start =
+      guest_word<u64>(memory, field(signal, offsetof(abi::AmdSignal, start_ts)), page_write);
+  auto* end = guest_word<u64>(memory, field(signal, offsetof(abi::AmdSignal, end_ts)), page_write);
+  auto* value = guest_word<i64>(memory, field(signal, offsetof(abi::AmdSignal, value)), page_write);
   if (!start || !end || !value) {
     memory_fault(queue, signal, true);
     return;

@@ -37,9 +37,8 @@ namespace {
 
 // All waves that have not ended are at the barrier: let them go on. False if some are not.
 bool release_barrier(std::span<isa::Wave> waves) {
-  const bool all = std::all_of(waves.begin(), waves.end(), [](const isa::Wave& wave) {
-    return wave.ended || wave.at_barrier;
-  });
+  const bool all = std::all_of(waves.begin(), waves.end(),
+                               [](const isa::Wave& wave) { return wave.ended || wave.at_barrier; });
   if (all) {
     for (isa::Wave& wave : waves) {
       wave.at_barrier = false;
@@ -74,11 +73,20 @@ SliceResult Gpu::Impl::run_group(WorkGroup& group) {
       alive = true;
       switch (wave.stop) {
         case isa::Stop::none: progress = true; break;
-        case isa::Stop::end: wave.ended = true; progress = true; break;
-        case isa::Stop::barrier: wave.at_barrier = true; progress = true; break;
+        case isa::Stop::end:
+          wave.ended = true;
+          progress = true;
+          break;
+        case isa::Stop::barrier:
+          wave.at_barrier = true;
+          progress = true;
+          break;
         case isa::Stop::yield:
         case isa::Stop::gws_wait: break;
-        default: result.stop = wave.stop; result.wave = i; return result;
+        default:
+          result.stop = wave.stop;
+          result.wave = i;
+          return result;
       }
     }
     if (attention_.load(std::memory_order_relaxed) != 0) {
