@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-#include "abi/kfd.h"
+#include "driver/abi.h"
 #include "driver/memory_pool.h"
 
 namespace vgpu::driver {

@@ -2,7 +2,7 @@
 // returns: >= 0 or a negative errno. They take the locks they need.
 #pragma once
 
-#include "abi/kfd.h"
+#include "driver/abi.h"
 #include "driver/module.h"
 
 namespace vgpu::driver {

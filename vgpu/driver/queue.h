@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "abi/kfd.h"
 #include "device/gpu.h"
+#include "driver/abi.h"
 
 namespace vgpu::driver {
 

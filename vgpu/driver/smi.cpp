@@ -6,7 +6,7 @@
 
 #include <cerrno>
 
-#include "abi/kfd.h"
+#include "driver/abi.h"
 
 namespace vgpu::driver {
 namespace {

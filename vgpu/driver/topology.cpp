@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "abi/kfd.h"
+#include "driver/abi.h"
 #include "driver/sysfs.h"
 
 namespace vgpu::driver {
