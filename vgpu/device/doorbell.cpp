@@ -60,6 +60,7 @@ struct DoorbellWatch::Impl {
   bool look_at_events(const std::vector<pollfd>& fds);
   bool poll_pages();
   bool anything_polled();
+  void call_back();
   void cool(Watched& watched, u64 bytes);
   void notify() {
     const u64 one = 1;
@@ -130,10 +131,13 @@ void DoorbellWatch::attach_userfaultfd(const std::shared_ptr<DoorbellPage>& page
         watched->uffd = std::move(uffd);
         watched->client_va = client_va;
         page->hot.store(true, std::memory_order_relaxed);
+        // Cold from the start: the device may be asleep, and nobody polls this page any more.
+        impl_->cool(*watched, page->bytes_);
       }
     }
   }
   impl_->notify();
+  impl_->call_back();  // a store may have come before
 }
 
 // Called with the mutex held.
@@ -203,11 +207,15 @@ void DoorbellWatch::Impl::main() {
     delay_us = polled_ring ? kFirstPollUs : std::min(delay_us * 2, kLongestPollUs);
     rung |= polled_ring;
     if (rung) {
-      std::lock_guard lock(callback_mutex);
-      for (const auto& [number, callback] : callbacks) {
-        callback();
-      }
+      call_back();
     }
+  }
+}
+
+void DoorbellWatch::Impl::call_back() {
+  std::lock_guard lock(callback_mutex);
+  for (const auto& [number, callback] : callbacks) {
+    callback();
   }
 }
 

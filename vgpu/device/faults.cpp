@@ -1,9 +1,22 @@
 // What happens when a wave or a packet goes wrong. As on hardware, only the process concerned
 // notices; the driver is told and tells the runtime.
-#include "base/log.h"
 #include "device/impl.h"
+#include "isa/disasm.h"
 
 namespace vgpu::device {
+namespace {
+
+const char* stop_name(isa::Stop stop) {
+  switch (stop) {
+    case isa::Stop::fault: return "memory access fault";
+    case isa::Stop::illegal: return "illegal instruction";
+    case isa::Stop::trap: return "s_trap";
+    case isa::Stop::halt: return "wave halted";
+    default: return "wave stopped";
+  }
+}
+
+}  // namespace
 
 MqdPtr Gpu::Impl::shared(const QueueExecution& queue) const {
   for (const MqdPtr& mqd : listed_) {
@@ -14,14 +27,22 @@ MqdPtr Gpu::Impl::shared(const QueueExecution& queue) const {
   return nullptr;
 }
 
+void Gpu::Impl::memory_fault(QueueExecution& queue, u64 va, bool write) {
+  Host::MemoryFault fault;
+  fault.va = va;
+  fault.write = write;
+  // Mapped, and still no access: it is the right that is missing.
+  fault.not_present = !write || !queue.mqd->vmid->memory.translate(va);
+  memory_fault(queue, fault);
+}
+
 // A VM fault stops the process: amdkfd evicts all its queues (kfd_process_vm_fault) and the runtime
 // aborts it.
-void Gpu::Impl::memory_fault(QueueExecution& queue, u64 va, bool write) {
+void Gpu::Impl::memory_fault(QueueExecution& queue, const Host::MemoryFault& fault) {
   const Vmid* vmid = queue.mqd->vmid.get();
-  if (!queue.stopped) {
-    log_error("gpu: memory access fault at {:#x} ({}), pasid {}", va, write ? "write" : "read",
-              vmid->pasid);
-  }
+  log_error("gpu: memory access fault at {:#x} ({}{}), pasid {}", fault.va,
+            fault.write ? "write" : "read", fault.not_present ? ", not mapped" : ", not permitted",
+            vmid->pasid);
   queue.stopped = true;
   for (const MqdPtr& mqd : listed_) {
     if (mqd->vmid.get() == vmid) {
@@ -31,8 +52,7 @@ void Gpu::Impl::memory_fault(QueueExecution& queue, u64 va, bool write) {
   HostCall call;
   call.kind = HostCall::Kind::memory_fault;
   call.pasid = vmid->pasid;
-  call.fault.va = va;
-  call.fault.write = write;
+  call.fault = fault;
   outbox_.push_back(std::move(call));
 }
 
@@ -44,7 +64,6 @@ void Gpu::Impl::queue_failed(QueueExecution& queue, QueueError error, u64 code) 
   }
   HostCall call;
   call.kind = HostCall::Kind::queue_error;
-  call.pasid = queue.mqd->vmid->pasid;
   call.queue = shared(queue);
   call.error = error;
   call.error_code = code;
@@ -53,42 +72,54 @@ void Gpu::Impl::queue_failed(QueueExecution& queue, QueueError error, u64 code) 
   }
 }
 
+// A wave cannot go on. It is named in the log with the instruction that did it.
 void Gpu::Impl::wave_stopped(WorkGroup& group, const SliceResult& result) {
   isa::Wave& wave = group.waves[result.wave];
   QueueExecution& queue = group.queue;
   const isa::Fault& fault = wave.fault;
-  const auto report = [&](const char* what) {
-    log_error("gpu: {} at pc {:#x}: {} (kernel {:#x}, work-group {}, wave {}, pasid {})", what,
-              fault.pc, fault.reason, group.packet.aql.dispatch.kernel_object, group.number,
-              result.wave, queue.mqd->vmid->pasid);
-  };
+  if (result.stop == isa::Stop::trap && fault.trap_id == 1) {
+    wave.pc += 4;  // the runtime's trap handler skips it
+    return;
+  }
+  const Vmid& vmid = *queue.mqd->vmid;
+  u32 words[2] = {};
+  const bool readable = vmid.memory.read(fault.pc, words, sizeof(words));
+  log_error("gpu: {} at pc {:#x}: {}: {} (kernel {:#x}, work-group {}, wave {}, pasid {})",
+            stop_name(result.stop), fault.pc,
+            readable ? isa::disassemble(wave.arch, words, 2) : "no code there", fault.reason,
+            group.packet.aql.dispatch.kernel_object, group.number, result.wave, vmid.pasid);
   switch (result.stop) {
-    case isa::Stop::fault:
-      report("memory access fault");
-      memory_fault(queue, fault.va, fault.write);
-      return;
+    case isa::Stop::fault: wave_faulted(queue, fault); break;
     case isa::Stop::illegal:
-      report("illegal instruction");
       queue_failed(queue, QueueError::illegal_instruction, abi::inactive_illegal_instruction);
-      return;
-    case isa::Stop::trap:
-      // The runtime's trap handler: trap 1 is skipped, 2 is abort, 3 and above are the debugger's,
-      // and without one the wave stays halted.
-      if (fault.trap_id == 1) {
-        wave.pc += 4;
-        return;
-      }
-      report("s_trap");
-      if (fault.trap_id == 2) {
-        queue_failed(queue, QueueError::trap, abi::inactive_trap);
-        return;
-      }
-      queue.stopped = true;
-      return;
-    default:
-      report("wave halted");
-      queue.stopped = true;
-      return;
+      break;
+    case isa::Stop::trap: wave_trapped(queue, wave); break;
+    default: queue.stopped = true; break;  // s_sethalt: for a debugger, and there is none
+  }
+}
+
+// Addresses of more than 48 bits do not reach the page tables: the memory unit itself refuses them
+// (TRAPSTS.MEM_VIOL without XNACK_ERROR; the runtime's trap handler then stores this code).
+void Gpu::Impl::wave_faulted(QueueExecution& queue, const isa::Fault& fault) {
+  const u64 upper = fault.va >> 48;
+  if (upper != 0 && upper != 0xffff) {
+    queue_failed(queue, QueueError::aperture_violation, abi::inactive_memory_violation);
+    return;
+  }
+  Host::MemoryFault report;
+  report.va = fault.va;
+  report.write = fault.write;
+  report.not_present = !fault.no_permission;
+  report.no_execute = fault.no_permission && fault.va == fault.pc;
+  memory_fault(queue, report);
+}
+
+// Trap 2 is abort. 3 and above belong to the debugger; without one the wave stays halted.
+void Gpu::Impl::wave_trapped(QueueExecution& queue, isa::Wave& wave) {
+  if (wave.fault.trap_id == 2) {
+    queue_failed(queue, QueueError::trap, abi::inactive_trap);
+  } else {
+    queue.stopped = true;
   }
 }
 

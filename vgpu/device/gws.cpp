@@ -2,11 +2,10 @@
 
 namespace vgpu::device {
 
-// DS_GWS_INIT and DS_GWS_BARRIER take the number of waves minus one (ockl gws.cl: nwm1).
-void Gws::init(u32 resource, u32 count) {
+void Gws::init(u32 resource, u32 waves) {
   std::lock_guard lock(mutex_);
   Resource& r = resources_[resource % 64];
-  r.waves = count + 1;
+  r.waves = waves;
   r.arrived = 0;
 }
 

@@ -64,6 +64,7 @@ struct SliceResult {
   u64 instructions = 0;
   isa::Stop stop = isa::Stop::none;  // other than none, end, barrier, yield: something went wrong
   u32 wave = 0;                      // whose stop it is
+  std::vector<u32> events;           // interrupts the waves sent
 };
 
 struct TaskResult {
@@ -105,6 +106,7 @@ class Gpu::Impl {
   void wake_worker();
 
   // ---- scheduler.cpp ----
+  void look_around();
   Task pick(Worker& self);
   void look_at_doorbells();
   bool doorbell_changed(QueueExecution& queue);
@@ -125,7 +127,9 @@ class Gpu::Impl {
   u64 next_timer(u64 now);
 
   // ---- slice.cpp: no lock ----
+  class WaveMachine;
   SliceResult run_group(WorkGroup& group);
+  SliceResult run_waves(WorkGroup& group, WaveMachine& machine);
 
   // ---- cp_aql.cpp ----
   void advance(QueueExecution& queue);
@@ -145,6 +149,7 @@ class Gpu::Impl {
   // ---- signals.cpp ----
   void complete_signal(QueueExecution& queue, u64 signal, u64 start_ts, u64 end_ts);
   std::optional<i64> signal_value(QueueExecution& queue, u64 signal);
+  void post_event(QueueExecution& queue, u32 event_id);
   void notify_signal(QueueExecution& queue, u64 signal);
   u64 inactive_signal(const QueueExecution& queue) const;
   void raise_inactive(QueueExecution& queue, u64 code);
@@ -183,11 +188,12 @@ class Gpu::Impl {
 
   // ---- faults.cpp ----
   void memory_fault(QueueExecution& queue, u64 va, bool write);
+  void memory_fault(QueueExecution& queue, const Host::MemoryFault& fault);
   void queue_failed(QueueExecution& queue, QueueError error, u64 code);
   void wave_stopped(WorkGroup& group, const SliceResult& result);
+  void wave_faulted(QueueExecution& queue, const isa::Fault& fault);
+  void wave_trapped(QueueExecution& queue, isa::Wave& wave);
   MqdPtr shared(const QueueExecution& queue) const;
-
-  class WaveMachine;
 
   const GpuConfig config_;
   const isa::Engine& engine_;
@@ -237,6 +243,7 @@ class Gpu::Impl {
 
   // ---- scheduler ----
   size_t next_runnable_ = 0;
+  std::vector<QueueExecution*> wanting_;  // pick_launch's list, kept to save allocations
   u64 launch_sequence_ = 0;
   u64 looked_at_ = 0;  // ns; doorbells and stalled queues
   bool recheck_stalls_ = false;

@@ -44,6 +44,9 @@ bool Gpu::Impl::unmap_queues(u64 timeout_ns) {
     return false;
   }
   phase_ = Phase::preempting;
+  for (QueueExecution* queue : mapped_) {
+    queue->draining = false;  // decided again below, by one thread
+  }
   raise_attention();
   const bool stopped = wait_until(lock, deadline, [&] { return nobody_runs(); });
   lower_attention();

@@ -73,7 +73,7 @@ enum class Stall : u8 {
 // Global wave sync: barriers among all waves of a cooperative dispatch.
 class Gws {
  public:
-  void init(u32 resource, u32 count);
+  void init(u32 resource, u32 waves);
   bool barrier(isa::Wave& wave, u32 resource);
 
  private:

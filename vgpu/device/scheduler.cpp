@@ -34,12 +34,10 @@ bool awaits_memory(Stall stall) { return stall != Stall::none && stall != Stall:
 
 }  // namespace
 
-Task Gpu::Impl::pick(Worker& self) {
-  if (phase_ == Phase::hung) {
-    return {};
-  }
-  if (phase_ == Phase::preempting) {
-    return pick_runnable();  // only what drains
+// Takes note of what happened outside: rings, packets, signals.
+void Gpu::Impl::look_around() {
+  if (phase_ != Phase::running) {
+    return;
   }
   const u64 now = now_ns();
   if (now - looked_at_ >= kLookNs) {
@@ -49,6 +47,12 @@ Task Gpu::Impl::pick(Worker& self) {
   }
   advance_queues();
   rotate_if_due();
+}
+
+Task Gpu::Impl::pick(Worker& self) {
+  if (phase_ != Phase::running) {
+    return phase_ == Phase::preempting ? pick_runnable() : Task{};  // only what drains
+  }
   Task task = pick_leaving();
   if (task.kind == Task::Kind::none && self.launch_credit < kSliceInstructions) {
     task = pick_launch();
@@ -150,7 +154,8 @@ bool Gpu::Impl::wants_launch(const QueueExecution& queue) const {
 
 // Strictly by priority: a queue that finds no room keeps those below it off the CUs it waits for.
 Task Gpu::Impl::pick_launch() {
-  std::vector<QueueExecution*> wanting;
+  std::vector<QueueExecution*>& wanting = wanting_;
+  wanting.clear();
   const u64 now = now_ns();
   for (QueueExecution* queue : mapped_) {
     if (wants_launch(*queue) && now >= queue->runs_from_ns) {
@@ -213,8 +218,7 @@ Task Gpu::Impl::start_group(QueueExecution& queue, const Placement& placement) {
     task.kind = Task::Kind::restore_group;
     task.group = queue.saved.front();
     queue.saved.pop_front();
-    ++stats_.waves_restored;
-    stats_.waves_restored += task.group->footprint.waves - 1;
+    stats_.waves_restored += task.group->footprint.waves;
     task.group->placement = placement;
     task.group->state = WorkGroup::State::running;
     return task;
@@ -315,6 +319,9 @@ void Gpu::Impl::finish_sdma(Task& task, SdmaOutcome outcome) {
     activity();
     recheck_stalls_ = true;  // a dependency may have been a signal this queue completed
   }
+  for (const u32 event : ring.events) {
+    post_event(queue, event);
+  }
   queue.read = ring.read;
   queue.packet_done = ring.done;
   switch (outcome) {
@@ -346,6 +353,10 @@ u64 Gpu::Impl::next_timer(u64 now) {
     } else if (queue->runs_from_ns > now && wants_launch(*queue)) {
       at(queue->runs_from_ns);
     }
+  }
+  const auto with_work = [&](const MqdPtr& mqd) { return has_work(*mqd->execution); };
+  if (std::any_of(waiting_.begin(), waiting_.end(), with_work)) {
+    at(now + poll_delay_);  // its turn comes even if what is mapped only waits
   }
   return timer;
 }

@@ -44,11 +44,10 @@ u32 SdmaRing::ring_dword(u64 offset, bool& ok) const {
   return word ? load_acquire(word) : 0;
 }
 
-SdmaOutcome SdmaRing::run(const std::atomic<u32>& attention,
-                          const std::function<void(u32)>& on_trap) {
+SdmaOutcome SdmaRing::run(const std::atomic<u32>& attention) {
   u64 spent = 0;
   for (u32 packets = 0; read != write; ++packets) {
-    if (spent >= kSliceBytes || packets >= kSlicePackets ||
+    if (spent >= kSliceBytes || packets >= kSlicePackets || !events.empty() ||
         attention.load(std::memory_order_relaxed) != 0) {
       return SdmaOutcome::more;
     }
@@ -64,7 +63,7 @@ SdmaOutcome SdmaRing::run(const std::atomic<u32>& attention,
     }
     const u64 moved = bytes_moved;
     u32 dwords = 0;
-    const Step step = execute(packet.data(), available, dwords, on_trap);
+    const Step step = execute(packet.data(), available, dwords);
     spent += bytes_moved - moved + kPacketOverhead;
     switch (step) {
       case Step::done: break;
@@ -107,8 +106,7 @@ u32 SdmaRing::length(const u32* packet) const {
   }
 }
 
-SdmaRing::Step SdmaRing::execute(const u32* packet, u32 available, u32& dwords,
-                                 const std::function<void(u32)>& on_trap) {
+SdmaRing::Step SdmaRing::execute(const u32* packet, u32 available, u32& dwords) {
   dwords = available == 0 ? 0 : length(packet);
   if (dwords == 0 || dwords * u64{4} > write - read) {
     return Step::bad;  // unknown, or the write pointer is in the middle of it
@@ -119,7 +117,7 @@ SdmaRing::Step SdmaRing::execute(const u32* packet, u32 available, u32& dwords,
                                                                   : copy_rect(packet);
     case abi::sdma_write: return write_linear(packet);
     case abi::sdma_fence: return store<u32>(address(packet + 1), packet[3]);
-    case abi::sdma_trap: on_trap(packet[1] & 0xfffffff); return Step::done;
+    case abi::sdma_trap: events.push_back(packet[1] & 0xfffffff); return Step::done;
     case abi::sdma_poll_regmem: return poll_memory(packet);
     case abi::sdma_atomic: return atomic(packet);
     case abi::sdma_const_fill: return const_fill(packet);

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <atomic>
-#include <functional>
 #include <optional>
+#include <vector>
 
 #include "abi/sdma.h"
 #include "memory/page_table.h"
@@ -32,14 +32,14 @@ class SdmaRing {
   u64 fault_va = 0;
   bool fault_write = false;
   u32 bad_header = 0;
+  std::vector<u32> events;  // interrupt contexts (event ids) of TRAP packets
 
-  // Executes packets until the slice is over. on_trap is called with the interrupt context (event
-  // id) of each TRAP packet.
-  SdmaOutcome run(const std::atomic<u32>& attention, const std::function<void(u32)>& on_trap);
+  // Executes packets until the slice is over.
+  SdmaOutcome run(const std::atomic<u32>& attention);
 
  private:
   enum class Step : u8 { done, partial, waiting, fault, bad };
-  Step execute(const u32* packet, u32 available, u32& dwords, const std::function<void(u32)>& trap);
+  Step execute(const u32* packet, u32 available, u32& dwords);
   Step copy_linear(const u32* packet);
   Step copy_rect(const u32* packet);
   Step const_fill(const u32* packet);

@@ -58,10 +58,14 @@ void Gpu::Impl::notify_signal(QueueExecution& queue, u64 signal) {
     return;
   }
   store_release(box, id);
+  post_event(queue, id);
+}
+
+void Gpu::Impl::post_event(QueueExecution& queue, u32 event_id) {
   HostCall call;
   call.kind = HostCall::Kind::event;
   call.pasid = queue.mqd->vmid->pasid;
-  call.event_id = id;
+  call.event_id = event_id;
   outbox_.push_back(std::move(call));
 }
 

@@ -15,10 +15,12 @@ constexpr u64 kWaveTurn = 4'096;
 // The device as a wave sees it.
 class Gpu::Impl::WaveMachine : public isa::Machine {
  public:
-  WaveMachine(Host& host, QueueExecution& queue) : host_(host), queue_(queue) {}
-  void send_interrupt(isa::Wave&, u32 m0) override {
+  explicit WaveMachine(QueueExecution& queue) : queue_(queue) {}
+  // The slice ends, so that the host hears of it soon: the wave is likely to wait for an answer.
+  void send_interrupt(isa::Wave& wave, u32 m0) override {
     // The interrupt carries 24 bits of M0 (KFD: SQ_INTERRUPT_WORD_WAVE data).
-    host_.signal_event(queue_.mqd->vmid->pasid, m0 & 0xffffff);
+    events.push_back(m0 & 0xffffff);
+    wave.stop_with(isa::Stop::yield);
   }
   u64 real_time() override { return gpu_clock(); }
   // The shader clock: 1 GHz, for programs that count cycles.
@@ -28,8 +30,9 @@ class Gpu::Impl::WaveMachine : public isa::Machine {
     return queue_.gws.barrier(wave, resource);
   }
 
+  std::vector<u32> events;
+
  private:
-  Host& host_;
   QueueExecution& queue_;
 };
 
@@ -50,11 +53,17 @@ bool release_barrier(std::span<isa::Wave> waves) {
 }  // namespace
 
 SliceResult Gpu::Impl::run_group(WorkGroup& group) {
-  SliceResult result;
   if (!group.waves) {
     start_waves(group, group_shape(group.packet, group.number));
   }
-  WaveMachine machine(host_, group.queue);
+  WaveMachine machine(group.queue);
+  SliceResult result = run_waves(group, machine);
+  result.events = std::move(machine.events);
+  return result;
+}
+
+SliceResult Gpu::Impl::run_waves(WorkGroup& group, WaveMachine& machine) {
+  SliceResult result;
   const std::span<isa::Wave> waves(group.waves.get(), group.footprint.waves);
   for (isa::Wave& wave : waves) {
     wave.machine = &machine;
@@ -89,7 +98,7 @@ SliceResult Gpu::Impl::run_group(WorkGroup& group) {
           return result;
       }
     }
-    if (attention_.load(std::memory_order_relaxed) != 0) {
+    if (attention_.load(std::memory_order_relaxed) != 0 || !machine.events.empty()) {
       break;
     }
     if (release_barrier(waves)) {

@@ -36,14 +36,19 @@ void Gpu::Impl::worker_main(Worker& self) {
   prepare_thread();
   Lock lock(mutex_);
   while (!stopping_) {
-    Task task = pick(self);
-    if (task.kind != Task::Kind::none) {
-      run_task(self, task, lock);
-    } else if (!outbox_.empty()) {
+    look_around();
+    if (!outbox_.empty()) {
+      // Before the next task, not during it: a callback may wait for a lock whose holder waits for
+      // the workers to stop.
       std::vector<HostCall> calls = std::exchange(outbox_, {});
       lock.unlock();
       deliver(std::move(calls));
       lock.lock();
+      continue;
+    }
+    Task task = pick(self);
+    if (task.kind != Task::Kind::none) {
+      run_task(self, task, lock);
     } else {
       idle(self, lock);
     }
@@ -69,9 +74,7 @@ void Gpu::Impl::run_task(Worker& self, Task& task, Lock& lock) {
   }
   self.busy = true;
   ++task.queue->running;
-  std::vector<HostCall> calls = std::exchange(outbox_, {});
   lock.unlock();
-  deliver(std::move(calls));
   const TaskResult result = do_task(task);
   lock.lock();
   self.busy = false;
@@ -97,11 +100,7 @@ TaskResult Gpu::Impl::do_task(Task& task) {
         result.restore_failed = true;
       }
       break;
-    case Task::Kind::sdma:
-      result.sdma = task.sdma->run(attention_, [&](u32 event_id) {
-        host_.signal_event(task.queue->mqd->vmid->pasid, event_id);
-      });
-      break;
+    case Task::Kind::sdma: result.sdma = task.sdma->run(attention_); break;
     case Task::Kind::save_queue: save_groups(*task.queue); break;
     case Task::Kind::none: break;
   }
@@ -111,6 +110,9 @@ TaskResult Gpu::Impl::do_task(Task& task) {
 void Gpu::Impl::finish_task(Task& task, const TaskResult& result) {
   stats_.wave_instructions += result.slice.instructions;
   quantum_used_ += result.slice.instructions;
+  for (const u32 event : result.slice.events) {
+    post_event(*task.queue, event);
+  }
   switch (task.kind) {
     case Task::Kind::run_group:
     case Task::Kind::restore_group: finish_group(task, result); break;
