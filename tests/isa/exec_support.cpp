@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 namespace vgpu::isa::test {
 namespace {
@@ -57,7 +58,9 @@ std::vector<u32> text_of(const std::string& elf) {
 
 bool have_assembler() { return assembler() != nullptr; }
 
-std::vector<u32> assemble(Arch arch, const std::string& text) {
+namespace {
+
+std::vector<u32> run_assembler(Arch arch, const std::string& text) {
   char directory[] = "/tmp/vgpu-asm-XXXXXX";
   if (!mkdtemp(directory)) {
     ADD_FAILURE() << "cannot make " << directory;
@@ -78,6 +81,17 @@ std::vector<u32> assemble(Arch arch, const std::string& text) {
   }
   std::filesystem::remove_all(directory);
   return words;
+}
+
+}  // namespace
+
+std::vector<u32> assemble(Arch arch, const std::string& text) {
+  static std::map<std::pair<Arch, std::string>, std::vector<u32>> known;
+  const auto [entry, is_new] = known.try_emplace({arch, text});
+  if (is_new) {
+    entry->second = run_assembler(arch, text);
+  }
+  return entry->second;
 }
 
 HostPages::HostPages(u64 pages) : size_(pages * kPageSize) {
