@@ -247,6 +247,12 @@ TEST(DecodeBuffer, DescriptorAndOffsets) {
   EXPECT_EQ(decoded(0xeba00000, 0x80030402).ext, 4u | 7u << 4);
 }
 
+TEST(DecodeBuffer, CacheWritebackAsCompilersEmitIt) {
+  EXPECT_EQ(decoded(0xe0a0c000).op->op, Op::buffer_wbl2);  // glc and scc set
+  EXPECT_EQ(decoded(0xe0a00000).op->op, Op::buffer_wbl2);
+  EXPECT_EQ(decoded(0xe0a40000).op->op, Op::buffer_invl2);
+}
+
 TEST(Decode, ACutOffInstructionIsNoInstruction) {
   const u32 words[] = {0xd1cb0004, 0x042a1106};  // v_fma_f32
   Inst inst;

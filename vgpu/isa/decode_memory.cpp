@@ -111,7 +111,9 @@ bool decode_mubuf(Decoder& d) {
   }
   const OpInfo& op = *d.inst.op;
   if (op.has(trait::cache_op)) {
-    return bits(d.low(), 12, 5) == 0 && !bit(d.high(), 23);
+    // Compilers set glc and scc in buffer_wbl2: it writes back as far as the whole system.
+    const u32 allowed = op.op == Op::buffer_wbl2 ? 0b01100 : 0;
+    return (bits(d.low(), 12, 5) & ~allowed) == 0 && !bit(d.high(), 23);
   }
   const bool scc = d.gfx90a() && bit(d.low(), 15);
   d.flag(bit(d.low(), 14), inst_glc);
