@@ -9,7 +9,8 @@
 // Launched by threads, not by blocks: the last block of each row is partial.
 static const char kSource[] = R"(
 extern "C" __global__ void visit(unsigned* counts, unsigned width) {
-  unsigned x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+  // In a partial block blockDim is what is left of it.
+  unsigned x = blockIdx.x * 96 + threadIdx.x, y = blockIdx.y * 2 + threadIdx.y;
   atomicAdd(&counts[y * width + x], 1u);
 }
 )";

@@ -22,9 +22,20 @@ class Counter {
     cells_[0] = cells_[1] = 0;
     HIP(hipStreamCreateWithFlags(&stream_, hipStreamNonBlocking));
   }
+  Counter(const Counter&) = delete;
+  Counter& operator=(const Counter&) = delete;
+  ~Counter() {
+    finish();
+    HIP(hipStreamDestroy(stream_));
+    HIP(hipHostFree(cells_));
+  }
   void launch(u32 blocks = 4) {
     count_until<<<blocks, 128, 0, stream_>>>(cells_, cells_ + 1);
     HIP(hipGetLastError());
+  }
+  void finish() {
+    __atomic_store_n(&cells_[0], 1u, __ATOMIC_RELEASE);
+    HIP(hipStreamSynchronize(stream_));
   }
   u32 value() const { return __atomic_load_n(&cells_[1], __ATOMIC_ACQUIRE); }
   // Returns when the kernel counts (again); a queue that never does is a test that times out.
@@ -32,16 +43,10 @@ class Counter {
     for (const u32 start = value(); value() == start;) usleep(100);
   }
   // Nothing to wait for when the claim is that nothing happens: look for a while.
-  void expect_standstill(const char* when) const {
+  void expect_standstill() const {
     const u32 start = value();
     usleep(30'000);
-    EXPECT(value() == start, "%s: counted from %u to %u", when, start, value());
-  }
-  void finish() {
-    __atomic_store_n(&cells_[0], 1u, __ATOMIC_RELEASE);
-    HIP(hipStreamSynchronize(stream_));
-    HIP(hipStreamDestroy(stream_));
-    HIP(hipHostFree(cells_));
+    EXPECT(value() == start, "stopped, but counted from %u to %u", start, value());
   }
 
  private:
@@ -49,14 +54,13 @@ class Counter {
   hipStream_t stream_;
 };
 
-inline void check_standstill(u32 times, const std::function<void()>& stop,
+// The counter's kernel must be running, and `stop` must stop its queue.
+inline void check_standstill(Counter& counter, u32 times, const std::function<void()>& stop,
                              const std::function<void()>& start) {
-  Counter counter;
-  counter.launch();
   for (u32 i = 0; i < times; i++) {
     counter.wait_for_progress();
     stop();
-    counter.expect_standstill("stopped");
+    counter.expect_standstill();
     start();
   }
   counter.wait_for_progress();

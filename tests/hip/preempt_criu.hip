@@ -9,10 +9,12 @@ int main(int argc, char** argv) {
   kfd::Control control;
   Workload workload;
   workload.run();
-  Counter().finish();
+  Counter counter;
+  counter.launch();
+  counter.wait_for_progress();  // by now HIP has made all queues
   const auto stop = [&] { control.criu(kfd::kCriuProcessInfo); };
   const auto start = [&] { control.criu(kfd::kCriuUnpause); };
-  check_standstill(10, stop, start);
+  check_standstill(counter, 10, stop, start);
   check_preempted_runs(workload, cycles_wanted(argc, argv, 1000), stop, start);
   return pass("preemption by CRIU pause");
 }

@@ -10,7 +10,9 @@ int main(int argc, char** argv) {
   control.enable_runtime();
   Workload workload;
   workload.run();
-  Counter().finish();
+  Counter counter;
+  counter.launch();
+  counter.wait_for_progress();  // by now HIP has made all queues
   const pid_t self = getpid();
   control.enable_debugging(self);
   const auto ids = kfd::ids_of(control.queues(self));
@@ -25,7 +27,7 @@ int main(int argc, char** argv) {
     const int resumed = control.resume(self, ids);
     EXPECT(resumed == count, "%d of %d queues resumed", resumed, count);
   };
-  check_standstill(10, stop, start);
+  check_standstill(counter, 10, stop, start);
   check_preempted_runs(workload, cycles_wanted(argc, argv, 2000), stop, start);
   control.disable_debugging(self);
   return pass("preemption by DBG_TRAP");

@@ -9,8 +9,10 @@ int main(int argc, char** argv) {
   kfd::Control control;
   control.enable_runtime();
   Workload workload;
-  workload.run();  // by now HIP has made its queues
-  Counter().finish();
+  workload.run();
+  Counter counter;
+  counter.launch();
+  counter.wait_for_progress();  // by now HIP has made all queues
   control.enable_debugging(getpid());
   const auto queues = kfd::compute_queues(control.queues(getpid()));
   control.disable_debugging(getpid());
@@ -22,7 +24,7 @@ int main(int argc, char** argv) {
   const auto start = [&] {
     for (const auto& queue : queues) control.update(queue, 100);
   };
-  check_standstill(10, stop, start);
+  check_standstill(counter, 10, stop, start);
   check_preempted_runs(workload, cycles_wanted(argc, argv, 1000), stop, start);
   return pass("preemption by UPDATE_QUEUE");
 }

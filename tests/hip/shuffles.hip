@@ -23,7 +23,7 @@ __global__ void shuffle(const u32* in, u64* out) {
   // Only some lanes take part.
   mine[11] = 0;
   if (value % 2 == 0)
-    mine[11] = __ballot(1);
+    mine[11] = __ballot(value != 12346);
 }
 
 // A wave-wide sum by shuffles: what the compiler turns into DPP.
