@@ -8,6 +8,7 @@ namespace vgpu::cli {
 
 ExitCode exit_code_of(const gp::Error& error) {
   switch (error.code) {
+    case EINVAL: return exit_usage;
     case ENODEV:
     case ENOENT:
     case ECONNREFUSED: return exit_no_device;

@@ -1,6 +1,9 @@
 // vgpu: virtual AMD GPUs on the command line. The one place that knows CLI11.
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <deque>
+#include <memory>
+#include <string_view>
 
 #include "cli/commands.h"
 #include "cli/exit_code.h"
@@ -50,19 +53,46 @@ class DeviceFlags {
   std::deque<std::pair<std::string, std::string>> values_;  // CLI11 keeps references
 };
 
-// Everything after "--", or after the first word that is not an option, is the command.
-void add_command(CLI::App& command, std::vector<std::string>& words) {
-  command.add_option("command", words, "The program and its arguments, after --")
-      ->required()
-      ->type_name("CMD...");
-  command.positionals_at_end();
+// `run` and `exec` take a program after "--". It is split off before CLI11 sees it: CLI11 would
+// give words such as [a,b] or an empty one a meaning of their own.
+class CommandFormatter : public CLI::Formatter {
+ public:
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    std::string usage = CLI::Formatter::make_usage(app, std::move(name));
+    usage.insert(usage.find_last_not_of('\n') + 1, " -- CMD [ARG...]");
+    return usage;
+  }
+};
+
+struct CommandLine {
+  std::vector<std::string> options;  // reversed, as CLI11 wants them
+  std::vector<std::string> command;
+  bool has_command = false;  // there was a "--"
+};
+
+CommandLine split(int argc, char** argv) {
+  CommandLine line;
+  for (int i = 1; i < argc; ++i) {
+    if (line.has_command) {
+      line.command.emplace_back(argv[i]);
+    } else if (std::string_view(argv[i]) == "--") {
+      line.has_command = true;
+    } else {
+      line.options.insert(line.options.begin(), argv[i]);
+    }
+  }
+  return line;
 }
 
 struct Arguments {
   std::string name, fault;
-  std::vector<std::string> command;
   bool json = false, stats = false;
 };
+
+int usage_error(const std::string& what, const std::string& help) {
+  std::fprintf(stderr, "vgpu: %s\nhint: see %s --help\n", what.c_str(), help.c_str());
+  return exit_usage;
+}
 
 CLI::App* add_named(CLI::App& app, const char* verb, const char* help, Arguments& arguments,
                     const char* group) {
@@ -76,9 +106,7 @@ int main(int argc, char** argv) {
       "Virtual AMD GPUs: unmodified ROCm programs run, share and are preempted without "
       "hardware.",
       "vgpu"};
-  app.footer(kExamples);
   app.require_subcommand(1);
-  app.failure_message(CLI::FailureMessage::simple);
   Arguments given;
   constexpr char kOne[] = "One program", kMany[] = "A device for several programs",
                  kWatch[] = "Watching and testing";
@@ -87,12 +115,13 @@ int main(int argc, char** argv) {
       app.add_subcommand("run", "Run a program on a device of its own")->group(kOne);
   DeviceFlags run_flags(*run_command);
   run_command->add_flag("--stats", given.stats, "Show what the device did, at the end");
-  add_command(*run_command, given.command);
+  run_command->formatter(std::make_shared<CommandFormatter>());
+  run_command->footer("Example: vgpu run --cus 16 --stats -- ./program --its-option");
 
   CLI::App* start_command = add_named(app, "start", "Start a device", given, kMany);
   DeviceFlags start_flags(*start_command);
   CLI::App* exec_command = add_named(app, "exec", "Run a program on it", given, kMany);
-  add_command(*exec_command, given.command);
+  exec_command->formatter(std::make_shared<CommandFormatter>());
   CLI::App* stop_command =
       add_named(app, "stop", "End it; its programs lose the GPU", given, kMany);
   CLI::App* list_command = app.add_subcommand("list", "Show the devices that run")->group(kMany);
@@ -113,17 +142,33 @@ int main(int argc, char** argv) {
       ->required()
       ->type_name("FAULT");
 
+  app.footer(kExamples);  // last: subcommands would inherit it
+  CommandLine line = split(argc, argv);
+  const std::string first = line.options.empty() ? "" : line.options.back();
   try {
-    app.parse(argc, argv);
+    app.parse(std::move(line.options));
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? exit_ok : exit_usage;
+    if (error.get_exit_code() == 0) {
+      return app.exit(error);  // --help
+    }
+    if (app.get_subcommands().empty()) {
+      return usage_error(first.empty() ? "which command?" : "unknown command '" + first + "'",
+                         "vgpu");
+    }
+    return usage_error(error.what(), "vgpu " + first);
+  }
+  const bool takes_command = *run_command || *exec_command;
+  if (takes_command != line.has_command || (takes_command && line.command.empty())) {
+    return usage_error(
+        takes_command ? "which program? It follows after --" : "only run and exec take a program",
+        "vgpu " + first);
   }
   if (*run_command)
-    return run(run_flags.given(), given.stats, given.command);
+    return run(run_flags.given(), given.stats, line.command);
   if (*start_command)
     return start(given.name, start_flags.given());
   if (*exec_command)
-    return exec(given.name, given.command);
+    return exec(given.name, line.command);
   if (*stop_command)
     return stop(given.name);
   if (*list_command)
