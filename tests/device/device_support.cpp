@@ -291,10 +291,12 @@ void DeviceTest::TearDown() {
     gpu->unmap_queues(10 * kSecond);
   }
   gpu.reset();
+  processes_.clear();
 }
 
-std::unique_ptr<Process> DeviceTest::process(u32 pasid) {
-  return std::make_unique<Process>(pasid, config.arch, watch);
+std::shared_ptr<Process> DeviceTest::process(u32 pasid) {
+  processes_.push_back(std::make_shared<Process>(pasid, config.arch, watch));
+  return processes_.back();
 }
 
 void DeviceTest::run(const std::vector<MqdPtr>& queues) {

@@ -176,10 +176,14 @@ class DeviceTest : public ::testing::Test {
 
   void TearDown() override;
   void start();  // makes the Gpu from config
-  std::unique_ptr<Process> process(u32 pasid = 1);
+  // Lives until the device is gone, as the driver sees to it.
+  std::shared_ptr<Process> process(u32 pasid = 1);
   void run(const std::vector<MqdPtr>& queues);  // unmap, then a run list of them
   void unmap();
   bool done(Process& process, u64 signal);  // eventually 0
+
+ private:
+  std::vector<std::shared_ptr<Process>> processes_;
 };
 
 }  // namespace vgpu::device::test

@@ -69,13 +69,19 @@ std::optional<u32> Gpu::Impl::vmid_index(const Vmid& vmid) const {
   return std::nullopt;
 }
 
-// Gives free slots to waiting queues: first those with work.
+// Gives free slots to waiting queues: first those with work. While queues are leaving only those,
+// and none of a process that gives up its VMID: the slots are meant for others.
 void Gpu::Impl::fill_slots() {
   for (const bool with_work : {true, false}) {
+    if (!with_work && leaving_ != 0) {
+      return;
+    }
     for (auto it = waiting_.begin(); it != waiting_.end();) {
       QueueExecution& queue = *(*it)->execution;
       const auto slot = free_slot(queue.is_sdma());
-      if (slot && vmid_index(*(*it)->vmid) && has_work(queue) == with_work) {
+      const Vmid& vmid = *(*it)->vmid;
+      if (slot && vmid_index(vmid) && !leaving_processes_.contains(&vmid) &&
+          has_work(queue) == with_work) {
         const MqdPtr mqd = std::move(*it);
         it = waiting_.erase(it);
         map_queue(mqd, *slot);
@@ -128,6 +134,7 @@ void Gpu::Impl::release_slot(QueueExecution& queue) {
   });
   if (!used) {
     std::replace(vmids_.begin(), vmids_.end(), vmid, static_cast<const Vmid*>(nullptr));
+    leaving_processes_.erase(vmid);
   }
 }
 
@@ -192,6 +199,7 @@ void Gpu::Impl::choose_victims() {
         }
       }
       processes.erase(victim);
+      leaving_processes_.insert(victim);
     }
     if (free[wanted.is_sdma()] == 0) {
       QueueExecution* victim = best_victim(wanted.is_sdma());

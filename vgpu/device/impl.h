@@ -239,7 +239,8 @@ class Gpu::Impl {
   std::vector<QueueExecution*> mapped_;
   u64 map_sequence_ = 0;
   u64 quantum_used_ = 0;
-  u32 leaving_ = 0;
+  u32 leaving_ = 0;  // mapped queues that are to give up their slot
+  std::set<const Vmid*> leaving_processes_;
 
   // ---- scheduler ----
   size_t next_runnable_ = 0;

@@ -110,6 +110,7 @@ void Gpu::Impl::take_list_down() {
     mqd->vmid->code.collect();
   }
   leaving_ = 0;
+  leaving_processes_.clear();
   listed_.clear();
   waiting_.clear();
   listed_doorbells_ = std::make_shared<const std::vector<Doorbell>>();
