@@ -264,8 +264,9 @@ TEST(Decode, ACutOffInstructionIsNoInstruction) {
 }
 
 TEST(Disassemble, UnknownEncodingIsNamed) {
-  const u32 image_load[] = {0xf0000f00, 0};
-  EXPECT_EQ(disassemble(Arch::gfx90a, image_load, 2), "unknown encoding 0xf0000f00");
+  const u32 image_load[] = {0xf0000f00, 0}, nothing[] = {0xffffffff, 0};
+  EXPECT_EQ(disassemble(Arch::gfx90a, image_load, 2), "image encoding 0xf0000f00");
+  EXPECT_EQ(disassemble(Arch::gfx90a, nothing, 2), "unknown encoding 0xffffffff");
 }
 
 TEST(Tables, RowsAreFoundByTheirOpcode) {

@@ -29,7 +29,7 @@ void run_unimplemented(Wave& wave, const Inst& inst) { stop_illegal(wave, inst, 
 void run_unknown(Wave& wave, const Inst& inst) {
   // The reason is read by the thread that ran the wave, before it runs another.
   thread_local char reason[48];
-  std::snprintf(reason, sizeof(reason), "unknown encoding 0x%08x", inst.ext);
+  std::snprintf(reason, sizeof(reason), "%s encoding 0x%08x", encoding_kind(inst.ext), inst.ext);
   stop_illegal(wave, inst, reason);
 }
 

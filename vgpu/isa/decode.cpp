@@ -89,7 +89,16 @@ bool decode(Arch arch, const u32* words, int available, Inst& inst) {
     case 0b110111: return decode_flat(d);
     case 0b111000:
     case 0b111010: return decode_buffer(d);
-    default: return false;  // EXP, VINTRP, MIMG and free codes
+    default: return false;  // see encoding_kind()
+  }
+}
+
+const char* encoding_kind(u32 word) {
+  switch (bits(word, 26, 6)) {
+    case 0b110001: return "export";
+    case 0b110101: return "interpolation";
+    case 0b111100: return "image";
+    default: return "unknown";
   }
 }
 

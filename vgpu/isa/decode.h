@@ -13,4 +13,8 @@ constexpr int kMaxInstWords = 2;
 // Does not set Inst::exec. tables.h says where the fields go.
 bool decode(Arch arch, const u32* words, int available, Inst& inst);
 
+// For messages about a word that does not decode: "image", "export", "interpolation", of which
+// compute kernels have no use, or "unknown".
+const char* encoding_kind(u32 word);
+
 }  // namespace vgpu::isa

@@ -62,7 +62,8 @@ std::string disassemble(Arch arch, const u32* words, int available) {
   if (decode(arch, words, available, inst)) {
     return disassemble(inst);
   }
-  return available > 0 ? fmt::format("unknown encoding 0x{:08x}", words[0]) : "no instruction";
+  return available > 0 ? fmt::format("{} encoding 0x{:08x}", encoding_kind(words[0]), words[0])
+                       : "no instruction";
 }
 
 }  // namespace vgpu::isa
