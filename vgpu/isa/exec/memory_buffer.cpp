@@ -8,14 +8,14 @@
 namespace vgpu::isa::VGPU_ENGINE {
 namespace {
 
-void clear(u32* reg, u64 mask) {
-  if (mask) {
-    for_lanes(mask, [&](int lane) { reg[lane] = 0; });
-  }
+// What lanes out of range read.
+template <class S>
+void load_zero(u32* reg, u64 mask) {
+  for_lanes(mask, [&](int lane) { S::to_register(reg[lane], 0); });
 }
 
-// Registers of one access that lie in memory as one block per lane: all of them in a linear
-// buffer as long as every lane is in range, one by one otherwise.
+// The shape of one register: accesses are split into dwords in swizzled buffers, and where some
+// lane is out of range.
 template <class S>
 using DwordOf = std::conditional_t<S::kRegisters == 1, S, Shape<u32>>;
 
@@ -37,7 +37,7 @@ void load_buffer(Wave& wave, const Inst& inst, const Registers<S::kRegisters>& t
   for (int i = 0; i < S::kRegisters && wave.stop == Stop::none; ++i) {
     in_range = lanes.addresses(buffer, i * 4, DwordOf<S>::kBytes, address.va);
     load_lanes<DwordOf<S>>(wave, inst, Registers<1>(to.reg[i]), address.va, exec & in_range);
-    clear(to.reg[i], exec & ~in_range);
+    load_zero<DwordOf<S>>(to.reg[i], exec & ~in_range);
   }
 }
 
@@ -109,7 +109,7 @@ struct Atomic {
     atomic_lanes<Operation>(wave, inst, address.va, exec & in_range);
     if (inst.dst != op_none) {
       for (u16 i = 0; i < sizeof(T) / 4; ++i) {
-        clear(vector(wave, static_cast<u16>(inst.dst + i)), exec & ~in_range);
+        load_zero<Shape<u32>>(vector(wave, static_cast<u16>(inst.dst + i)), exec & ~in_range);
       }
     }
   }
