@@ -66,6 +66,7 @@ Result<std::unique_ptr<SysfsTree>> SysfsTree::create(
   // The class directory is a link to the device's, as on a real machine.
   std::error_code error;
   const fs::path base = tree->root_;
+  fs::remove_all(base / "sys/devices/virtual/kfd/kfd", error);  // left by a run that was killed
   fs::create_directories(base / "sys/devices/virtual/kfd/kfd/proc", error);
   fs::create_directories(base / "sys/class/kfd", error);
   fs::remove(base / "sys/class/kfd/kfd", error);
