@@ -62,40 +62,26 @@ enum class Op : u16 {
   count
 };
 
-// What an operand holds. b: bits, no particular meaning.
+// What an operand holds. b: bits without a particular meaning; x2, x4: that many in a tuple.
+// clang-format off
 enum class Type : u8 {
   none,
-  b16,
-  i16,
-  u16,
-  f16,
-  b32,
-  i32,
-  u32,
-  f32,
-  f16x2,
-  i16x2,  // two halves in one register
-  b64,
-  i64,
-  u64,
-  f64,
-  b32x2,
-  f32x2,
-  f64x4,
-  b96,
-  b128,
-  b256,
-  b512,
-  b1024,
+  b16, i16, u16, f16,
+  b32, i32, u32, f32,
+  f16x2, i16x2,               // two halves in one register
+  b64, i64, u64, f64,
+  b32x2, f32x2, f64x4,        // constants are those of the element
+  b96, b128, b256, b512, b1024,
   // Immediates.
-  imm16,    // a number
-  imm7,     // s_atc_probe
-  branch,   // signed distance in dwords from the next instruction
-  waitcnt,  // s_waitcnt counters
-  hwreg,    // hardware register, bit offset and size
-  message,  // s_sendmsg
-  gpr_idx,  // s_set_gpr_idx_mode bits
+  imm16,                      // a number
+  imm7,                       // s_atc_probe
+  branch,                     // signed distance in dwords from the next instruction
+  waitcnt,                    // s_waitcnt counters
+  hwreg,                      // hardware register, bit offset and size
+  message,                    // s_sendmsg
+  gpr_idx,                    // s_set_gpr_idx_mode bits
 };
+// clang-format on
 
 namespace trait {
 enum Bits : u32 {
