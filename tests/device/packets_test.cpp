@@ -44,6 +44,19 @@ TEST_F(PacketTest, PacketsWithTheBarrierBitRunOneAfterAnother) {
   EXPECT_TRUE(eventually([&] { return queue.read_index() == 100; }));
 }
 
+TEST_F(PacketTest, ARingOfAnEarlierPacketThatHidesALaterOneLosesNothing) {
+  start();
+  auto p = process();
+  AqlQueue queue(*p);
+  const u64 signal = p->signal(2);
+  run({queue.mqd});
+  queue.push_barrier({}, signal);
+  queue.push_barrier({}, signal);
+  // Two producers rang 1 and then 0; the device saw the slot only after both.
+  queue.mqd->doorbell.page->slot(queue.mqd->doorbell.slot).store(0);
+  EXPECT_TRUE(done(*p, signal));
+}
+
 TEST_F(PacketTest, PacketsWithoutTheBarrierBitOverlap) {
   start();
   auto p = process();

@@ -236,11 +236,11 @@ bool DoorbellWatch::Impl::look_at_events(const std::vector<pollfd>& fds) {
       while (read(fd.fd, &message, sizeof(message)) == sizeof(message)) {
         rung |= message.event == UFFD_EVENT_PAGEFAULT;
       }
+      watched->page->hot.store(true, std::memory_order_relaxed);
       const bool gone = fd.revents & (POLLERR | POLLHUP | POLLNVAL);
       if (!write_protect(*watched, watched->page->bytes_, false) || gone) {
         watched->uffd.reset();  // the client is gone or has unmapped the page
       }
-      watched->page->hot.store(true, std::memory_order_relaxed);
     }
   }
   return rung;

@@ -91,9 +91,17 @@ void Gpu::Impl::look_at_doorbells() {
       --injection_.drop_doorbells;
       continue;
     }
-    // AQL: the index of the last packet; SDMA: the byte behind the last packet. Several producers
-    // may ring out of order.
+    // AQL: the index of the last packet; SDMA: the byte behind the last packet.
     queue.write = std::max(queue.write, queue.is_sdma() ? queue.last_ring : queue.last_ring + 1);
+    if (queue.is_sdma()) {
+      continue;
+    }
+    // Several producers may ring out of order. Hardware sees each store; here the one with the
+    // higher index may have been overwritten. The write index has both; what is not written yet
+    // still has an INVALID header.
+    if (const auto* index = guest_word<u64>(mqd->vmid->memory, mqd->properties.wptr_addr)) {
+      queue.write = std::max(queue.write, load_acquire(index));
+    }
   }
 }
 

@@ -173,14 +173,15 @@ void Gpu::Impl::spin(Worker& self, Lock& lock) {
   spinner_ = nullptr;
 }
 
-// The doorbells are looked at once more after this (pick), because a store may have come just
-// before its page became cold.
+// The doorbells are looked at once more after this (look_around), because a store may have come
+// just before its page became cold.
 void Gpu::Impl::cool_doorbells(Lock& lock) {
   cooled_ = true;
   const auto doorbells = listed_doorbells_;
   lock.unlock();
   doorbells_.cool_down(*doorbells);
   lock.lock();
+  looked_at_ = 0;
 }
 
 void Gpu::Impl::sleep(Lock& lock) {
