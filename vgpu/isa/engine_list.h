@@ -1,5 +1,6 @@
 // The engines in this program, one per host instruction set (CMakeLists.txt compiles isa/exec once
-// for each). Only engine_select.cpp, which asks the CPU what it can run, should include this.
+// for each; VGPU_HAS_V4 says that v4 is among them). Only engine_select.cpp, which asks the CPU
+// what it can run, should include this.
 #pragma once
 
 #include "isa/wave.h"

@@ -13,18 +13,22 @@ bool supports_v3() {
          __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
 }
 
+#ifdef VGPU_HAS_V4
 bool supports_v4() {
   return supports_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
          __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
          __builtin_cpu_supports("avx512vl");
 }
+#endif
 
 }  // namespace
 
 const Engine* engine_named(const char* name) {
+#ifdef VGPU_HAS_V4
   if (std::strcmp(name, "v4") == 0) {
     return supports_v4() ? &v4::engine() : nullptr;
   }
+#endif
   if (std::strcmp(name, "v3") == 0) {
     return supports_v3() ? &v3::engine() : nullptr;
   }
