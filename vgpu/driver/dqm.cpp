@@ -235,9 +235,21 @@ int Dqm::update_queue(Queue& queue, const std::function<void()>& change) {
   return map();
 }
 
+// The list that was sent last may name the process as long as a hung scheduler keeps it; nobody
+// may look at it through that list once the process is gone.
+void Dqm::forget(const ProcessDevice& device) {
+  for (std::size_t i = sent_.processes.size(); i-- > 0;) {
+    if (sent_.processes[i] == &device) {
+      sent_.processes.erase(sent_.processes.begin() + static_cast<std::ptrdiff_t>(i));
+      sent_.queues.erase(sent_.queues.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+}
+
 void Dqm::terminate(ProcessDevice& device) {
   const std::lock_guard lock(mutex_);
   if (device.queues.empty()) {
+    forget(device);
     return;
   }
   for (const QueuePtr& queue : device.queues) {
@@ -256,6 +268,7 @@ void Dqm::terminate(ProcessDevice& device) {
   if (const int error = execute()) {
     log_warning("gpu {:x}: ending the queues of process {}: error {}", node_.gpu_id,
                 device.process.pid, -error);
+    forget(device);
   }
 }
 

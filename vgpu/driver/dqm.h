@@ -83,6 +83,7 @@ class Dqm {
   void count(const Queue& queue, int delta);
   void register_device(ProcessDevice& device);
   void unregister_if_empty(ProcessDevice& device);
+  void forget(const ProcessDevice& device);
   int allocate_sdma(Queue& queue);
   void deallocate_sdma(const Queue& queue);
   int suspend_one(Queue& queue);

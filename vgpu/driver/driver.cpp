@@ -114,8 +114,7 @@ Result<std::unique_ptr<Driver>> Driver::create(DriverConfig config) {
         [&module, n = node.get()] { module.work->add([&module, n] { module.reset_gpu(*n); }); });
     module.nodes.push_back(std::move(node));
   }
-  module.sysfs = TRY(SysfsTree::create(module.config.tree, module.nodes, module.has_debugger(),
-                                       module.config.vram_bytes));
+  module.sysfs = TRY(SysfsTree::create(module.config, module.nodes));
   return driver;
 }
 

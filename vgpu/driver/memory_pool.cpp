@@ -103,12 +103,15 @@ BufferPtr MemoryPool::allocate(int region, u64 size) {
 }
 
 BufferPtr MemoryPool::adopt(int fd, u64 file_offset, u64 size) {
+  size = round_up(size, kPageSize);
+  struct stat status {};
   const int seals = fcntl(fd, F_GET_SEALS);
-  if (seals < 0 || !(seals & F_SEAL_SHRINK)) {
+  if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(fd, &status) != 0 ||
+      size > static_cast<u64>(status.st_size) ||
+      file_offset > static_cast<u64>(status.st_size) - size) {
     errno = EINVAL;
     return nullptr;
   }
-  size = round_up(size, kPageSize);
   const std::lock_guard lock(mutex_);
   Region& from = at(kSystem);
   if (size > from.capacity - from.used) {

@@ -51,7 +51,8 @@ class MemoryPool {
   BufferPtr allocate(int region, u64 size);
 
   // Memory the client keeps in a file of its own (registered host memory): mapped here, counted
-  // as system memory. Null with errno: EINVAL if the file could shrink under the server, ENOMEM.
+  // as system memory. Null with errno: EINVAL if the file is too short or could shrink under the
+  // server, ENOMEM.
   BufferPtr adopt(int fd, u64 file_offset, u64 size);
 
   u64 capacity(int region) const;

@@ -312,7 +312,16 @@ int get_queue_wave_state(Call& call, abi::GetQueueWaveStateArgs& args) {
   const SaveAreaWaveState header = save_area_header(*queue);
   args.ctl_stack_used_size = header.control_stack_size;
   args.save_area_used_size = header.wave_state_size;
-  return call.caller.memory->write(args.ctl_stack_address, &header, sizeof(header)) ? 0 : -EFAULT;
+  // The control stack goes where the caller wants it; the device wrote it into the save area.
+  std::vector<u8> stack(header.control_stack_size);
+  UserMemory& user = *call.caller.memory;
+  const u64 at = header.control_stack_offset;
+  if (!user.write(args.ctl_stack_address, &header, sizeof(header)) ||
+      !queue->device->vmid->memory.read(queue->ctx_save_address + at, stack.data(), stack.size()) ||
+      (!stack.empty() && !user.write(args.ctl_stack_address + at, stack.data(), stack.size()))) {
+    return -EFAULT;
+  }
+  return 0;
 }
 
 int alloc_queue_gws(Call& call, abi::AllocQueueGwsArgs& args) {

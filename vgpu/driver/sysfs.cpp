@@ -27,6 +27,25 @@ Status write_file(const fs::path& path, const std::string& text) {
   return ok();
 }
 
+// The loaded module: rocminfo 6 reads initstate, schedulers the parameters.
+std::vector<StaticFile> module_files(const DriverConfig& config, bool new_kernel) {
+  std::vector<StaticFile> files = {
+      {"initstate", "live\n"},
+      {"version", new_kernel ? "6.12.95\n" : "6.1.0\n"},
+      {"parameters/sched_policy", "0\n"},
+      {"parameters/cwsr_enable", "1\n"},
+      {"parameters/hws_max_conc_proc", fmt::format("{}\n", config.gpu.vmids)},
+      {"parameters/max_num_of_queues_per_device", "4096\n"},
+      {"parameters/num_kcq", "8\n"},
+      {"parameters/noretry", "1\n"},
+  };
+  if (new_kernel) {
+    files.push_back(
+        {"parameters/queue_preemption_timeout_ms", fmt::format("{}\n", config.hws_timeout_ms)});
+  }
+  return files;
+}
+
 void create_empty(const fs::path& path) {
   if (const auto result = write_file(path, ""); !result) {
     log_warning("{}", result.error().message());
@@ -44,22 +63,21 @@ std::string canonical_path(std::string_view path) {
 }
 
 Result<std::unique_ptr<SysfsTree>> SysfsTree::create(
-    std::string root, const std::vector<std::unique_ptr<Node>>& nodes, bool has_debugger,
-    u64 vram_bytes) {
+    const DriverConfig& config, const std::vector<std::unique_ptr<Node>>& nodes) {
+  const bool new_kernel = config.kfd != KfdVersion::v1_11;
   std::vector<u32> gpu_ids;
   for (const auto& node : nodes) {
     gpu_ids.push_back(node->gpu_id);
   }
-  std::unique_ptr<SysfsTree> tree(new SysfsTree(std::move(root), std::move(gpu_ids)));
+  std::unique_ptr<SysfsTree> tree(new SysfsTree(config.tree, std::move(gpu_ids)));
 
-  for (StaticFile& file : topology_files(nodes, has_debugger, vram_bytes)) {
+  for (StaticFile& file : topology_files(nodes, new_kernel, config.vram_bytes)) {
     tree->files_.push_back(
         {fmt::format("{}/topology/{}", kClassDir, file.path), std::move(file.text)});
   }
-  tree->files_.push_back({"/sys/module/amdgpu/initstate", "live\n"});
-  tree->files_.push_back({"/sys/module/amdgpu/version", has_debugger ? "6.12.95\n" : "6.1.0\n"});
-  tree->files_.push_back({"/sys/module/amdgpu/parameters/sched_policy", "0\n"});
-  tree->files_.push_back({"/sys/module/amdgpu/parameters/cwsr_enable", "1\n"});
+  for (StaticFile& file : module_files(config, new_kernel)) {
+    tree->files_.push_back({"/sys/module/amdgpu/" + file.path, std::move(file.text)});
+  }
   std::sort(tree->files_.begin(), tree->files_.end(),
             [](const StaticFile& a, const StaticFile& b) { return a.path < b.path; });
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "driver/driver.h"
 #include "driver/node.h"
 
 namespace vgpu::driver {
@@ -26,9 +27,8 @@ void set_capabilities(Node& node, bool has_debugger);
 
 class SysfsTree {
  public:
-  static Result<std::unique_ptr<SysfsTree>> create(std::string root,
-                                                   const std::vector<std::unique_ptr<Node>>& nodes,
-                                                   bool has_debugger, u64 vram_bytes);
+  static Result<std::unique_ptr<SysfsTree>> create(const DriverConfig& config,
+                                                   const std::vector<std::unique_ptr<Node>>& nodes);
 
   // /sys/class/kfd/kfd/proc/<pid>
   void add_process(pid_t pid);
