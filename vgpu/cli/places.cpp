@@ -6,8 +6,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
+
+#include "base/units.h"
+#include "server/runtime_directory.h"
 
 namespace vgpu::cli {
 namespace {
@@ -17,6 +22,7 @@ using gp::Error;
 using gp::Result;
 
 constexpr std::size_t kLongestName = 64;
+const std::string kRunPrefix = "run-";
 
 bool is_name_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -94,6 +100,21 @@ std::vector<std::string> known_names() {
   }
   std::sort(names.begin(), names.end());
   return names;
+}
+
+std::string name_for_run() { return kRunPrefix + std::to_string(::getpid()); }
+
+void remove_dead_runs() {
+  for (const std::string& name : known_names()) {
+    const Result<std::string> directory = directory_of(name);
+    const Result<gp::u64> pid = name.starts_with(kRunPrefix)
+                                    ? gp::parse_number(name.substr(kRunPrefix.size()), 1, INT_MAX)
+                                    : Error{EINVAL, name, ""};
+    if (directory && pid && ::kill(static_cast<pid_t>(*pid), 0) != 0 && errno == ESRCH) {
+      // Whoever can claim a directory removes it when done. A server that lives cannot be robbed.
+      (void)server::RuntimeDirectory::claim(*directory);
+    }
+  }
 }
 
 Result<std::string> find_server() { return find_beside("vgpud", {"vgpud"}); }

@@ -18,6 +18,11 @@ gp::Result<std::string> directory_of(const std::string& name);
 // The names that have a directory, sorted; some may be left over from a server that died.
 std::vector<std::string> known_names();
 
+// The name of the device that this process runs a command on.
+std::string name_for_run();
+// Removes what earlier runs left whose server was killed. Directories in use are not touched.
+void remove_dead_runs();
+
 // Both are looked for next to this program, as built and as installed.
 gp::Result<std::string> find_server();
 gp::Result<std::string> find_preload();

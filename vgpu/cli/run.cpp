@@ -1,6 +1,5 @@
 // `vgpu run`: a server, a child, and nothing left when they are done.
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -17,6 +16,7 @@
 #include "cli/places.h"
 #include "cli/server_process.h"
 #include "cli/stats_table.h"
+#include "server/runtime_directory.h"
 
 namespace vgpu::cli {
 namespace {
@@ -122,7 +122,8 @@ Result<int> run_child(const std::string& directory, std::vector<std::string>& co
 
 Result<int> run_on_own_device(const DeviceOptions& options, bool show_stats,
                               std::vector<std::string>& command) {
-  const std::string directory = TRY(directory_of(fmt::format("run-{}", ::getpid())));
+  const std::string directory = TRY(directory_of(name_for_run()));
+  remove_dead_runs();
   ServerProcess server = TRY(start_server(directory, options.words, Lifetime::until_starter_ends));
   std::ifstream log(directory + "/log");
   const int status = TRY(run_child(directory, command));
@@ -135,6 +136,7 @@ Result<int> run_on_own_device(const DeviceOptions& options, bool show_stats,
   show_complaints(log);
   if (server_status != 0) {
     std::fprintf(stderr, "vgpu: vgpud ended with status %d\n", exit_status(server_status));
+    (void)server::RuntimeDirectory::claim(directory);  // what it could not remove itself
   }
   return status;
 }
