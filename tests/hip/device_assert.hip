@@ -1,6 +1,6 @@
 // TEST: a failed assert in a kernel prints its place and aborts the process
 // STATUS: 134
-// OUTPUT: device_assert.hip:[0-9]+: .*Assertion `threadIdx.x < 5' failed
+// OUTPUT: device_assert.hip:[0-9]+: .*assertion .threadIdx.x < 5' failed
 #include <cassert>
 
 #include "check.h"
