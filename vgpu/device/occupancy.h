@@ -67,7 +67,7 @@ class Occupancy {
   Cu empty_cu() const;
   bool place_on(Cu& cu, const Footprint& need, Placement& place) const;
 
-  const GpuConfig& config_;
+  GpuConfig config_;
   std::vector<Cu> cus_;
   u32 next_cu_ = 0;
   u32 waves_ = 0;
