@@ -1,6 +1,4 @@
 // CRIU_OP: pausing a whole process.
-#include <sys/syscall.h>
-
 #include "driver/driver_support.h"
 #include "driver/task.h"
 #include "driver/tracee.h"
@@ -87,9 +85,7 @@ TEST_F(Criu, ActsOnTheOwnerOfTheFile) {
 }
 
 TEST_F(Criu, NeedsTheCapability) {
-  Child plain;  // a pid whose capabilities the driver looks up
-  // Fake pids have no capabilities at all.
-  Client client(*driver);
+  Client client(*driver);  // a pid that does not exist has no capabilities
   client.create_queue();
   EXPECT_EQ(run(client, abi::criu_process_info), -EACCES);
 }
