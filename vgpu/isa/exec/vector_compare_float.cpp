@@ -40,9 +40,9 @@ bool in_class(Bits value, u32 classes) {
   return (classes >> index & 1) != 0;
 }
 
-constexpr auto class_f16 = [](u16 a, u32 b) { return in_class<u16, 10>(a, b); };
+constexpr auto class_f16 = [](Raw<half> a, u32 b) { return in_class<u16, 10>(a.bits, b); };
 constexpr auto class_f32 = [](u32 a, u32 b) { return in_class<u32, 23>(a, b); };
-constexpr auto class_f64 = [](u64 a, u32 b) { return in_class<u64, 52>(a, b); };
+constexpr auto class_f64 = [](Raw<double> a, u32 b) { return in_class<u64, 52>(a.bits, b); };
 
 #define VGPU_COMPARES(name, type)                                                                \
   VGPU_COMPARE(f_##name, compare_never<type>), VGPU_COMPARE(lt_##name, compare_lt<type>),        \

@@ -34,14 +34,15 @@ u16 to_u16(float value) {
   return static_cast<u16>(wide > 65535 ? 65535 : wide < 0 ? 0 : wide);
 }
 
-// Normalised: [-1, 1] and [0, 1] to the full range of 16 bits, to the nearest integer.
+// Normalised: [-1, 1] and [0, 1] to the full range of 16 bits, to the nearest integer in every
+// rounding mode. The product is exact in double precision.
 i16 to_snorm16(float value) {
   const float clamped = value > 1.0f ? 1.0f : value < -1.0f ? -1.0f : value;
-  return to_i16(__builtin_roundevenf(clamped * 32767.0f));
+  return to_i16(static_cast<float>(__builtin_roundeven(clamped * 32767.0)));
 }
 u16 to_unorm16(float value) {
   const float clamped = value > 1.0f ? 1.0f : value < 0.0f ? 0.0f : value;
-  return to_u16(__builtin_roundevenf(clamped * 65535.0f));
+  return to_u16(static_cast<float>(__builtin_roundeven(clamped * 65535.0)));
 }
 
 u32 pair(u32 low, u32 high) { return (low & 0xffff) | high << 16; }
@@ -62,7 +63,12 @@ u32 with_byte(float value, u32 index, u32 word) {
   return (word & ~(0xffu << shift)) | byte << shift;
 }
 
-u32 half_toward_zero(float value) { return _cvtss_sh(value, _MM_FROUND_TO_ZERO); }
+// V_CVT_PKRTZ rounds toward zero in every mode; its clamp works on the values.
+u32 half_toward_zero(float value, const Mode& m) {
+  const float limited = value > 0.0f ? (value < 1.0f ? value : 1.0f) : 0.0f;
+  const bool clamps = m.clamp && (value == value || m.dx10_clamp);
+  return _cvtss_sh(clamps ? limited : value, _MM_FROUND_TO_ZERO);
+}
 
 constexpr VectorRow kRows[] = {
     {Op::v_cvt_i32_f32, vop([](float a) { return to_i32(a); })},
@@ -75,10 +81,11 @@ constexpr VectorRow kRows[] = {
     {Op::v_cvt_f32_u32, vop([](u32 a) { return static_cast<float>(a); })},
     {Op::v_cvt_f64_i32, vop([](i32 a) { return static_cast<double>(a); })},
     {Op::v_cvt_f64_u32, vop([](u32 a) { return static_cast<double>(a); })},
-    {Op::v_cvt_f32_f64, vop([](double a) { return static_cast<float>(a); })},
+    {Op::v_cvt_f32_f64,
+     vop([](double a, const Mode& m) { return static_cast<float>(narrowing_source(a, m)); })},
     {Op::v_cvt_f64_f32, vop([](float a) { return static_cast<double>(a); })},
     {Op::v_cvt_f32_f16, vop([](half a) { return a.value; })},
-    {Op::v_cvt_f16_f32, vop([](float a) { return half(a); })},
+    {Op::v_cvt_f16_f32, vop([](float a, const Mode& m) { return half(narrowing_source(a, m)); })},
     {Op::v_cvt_f16_u16, vop([](u16 a) { return half(static_cast<float>(a)); })},
     {Op::v_cvt_f16_i16, vop([](i16 a) { return half(static_cast<float>(a)); })},
     {Op::v_cvt_u16_f16, vop([](half a) { return to_u16(a); })},
@@ -92,8 +99,9 @@ constexpr VectorRow kRows[] = {
     // A signed nibble in sixteenths.
     {Op::v_cvt_off_f32_i4,
      vop([](u32 a) { return static_cast<float>(static_cast<i32>(a << 28) >> 28) * 0.0625f; })},
-    {Op::v_cvt_pkrtz_f16_f32,
-     vop([](float a, float b) { return half_toward_zero(a) | half_toward_zero(b) << 16; })},
+    {Op::v_cvt_pkrtz_f16_f32, vop([](float a, float b, const Mode& m) {
+       return half_toward_zero(a, m) | half_toward_zero(b, m) << 16;
+     })},
     {Op::v_cvt_pknorm_i16_f32,
      vop([](float a, float b) { return pair(to_snorm16(a), to_snorm16(b)); })},
     {Op::v_cvt_pknorm_u16_f32,

@@ -40,12 +40,17 @@ bool is_zero(T value) {
   return (bits_of(value) & ~sign_bit<T>) == 0;
 }
 
-// Whether a / b is too small for a normal number, judged by exponents and significands.
+// Whether a / b is too small for a normal number, judged by exponents and significands: the
+// division itself would round, and flush where MODE says so.
 template <class T>
 bool quotient_is_denormal(T a, T b) {
-  const int difference = exponent_of(a) - exponent_of(b);
-  const bool smaller = (bits_of(a) & mantissa_mask<T>) < (bits_of(b) & mantissa_mask<T>);
-  return difference - smaller < 1 - FloatBits<T>::bias;
+  const Mode keep_denormals;
+  const int difference = frexp_exponent(a, keep_denormals) - frexp_exponent(b, keep_denormals);
+  const bool smaller = (bits_of(frexp_mantissa(a, keep_denormals)) & mantissa_mask<T>) <
+                       (bits_of(frexp_mantissa(b, keep_denormals)) & mantissa_mask<T>);
+  const bool small = difference - smaller < 1 - FloatBits<T>::bias;
+  const bool number = !is_nan(a) && !is_nan(b) && !is_infinite(a);
+  return number && (small || is_infinite(b));
 }
 
 // V_DIV_SCALE: source 0 repeats the operand, denominator or numerator, that is to be scaled. The
@@ -53,8 +58,11 @@ bool quotient_is_denormal(T a, T b) {
 // denominator up, which would overflow it; scaling it down is what makes the quotient come out
 // right, and agrees with the case after it.
 template <class T>
-Flagged<T> divide_scale(T operand, T denominator, T numerator) {
+Flagged<T> divide_scale(T operand, T denominator, T numerator, const Mode& mode) {
   using R = DivideRules<T>;
+  operand = flushed_source(operand, mode);
+  denominator = flushed_source(denominator, mode);
+  numerator = flushed_source(numerator, mode);
   const T up = operand * power_of_two<T>(R::scale);
   const T down = operand * power_of_two<T>(-R::scale);
   const bool for_denominator = bits_of(operand) == bits_of(denominator);
@@ -75,6 +83,7 @@ Flagged<T> divide_scale(T operand, T denominator, T numerator) {
   value = far ? (for_denominator ? up : operand) : value;
   flag = flag || far;
   const bool zero = is_zero(numerator) || is_zero(denominator);
+  value = flushed_result(value, mode);
   value = zero ? from_bits<T>(exponent_mask<T> | quiet_bit<T>) : value;
   return {value, flag && !zero};
 }
@@ -98,22 +107,32 @@ float divide_fmas(float a, float b, float c, bool scaled) {
   return scaled ? sum * factor : sum;
 }
 
-// The value of an underflowing quotient in a rounding mode (0 nearest, 1 up, 2 down, 3 zero).
+// The magnitude of an underflowing or overflowing quotient in a rounding mode (0 nearest, 1 up,
+// 2 down, 3 zero).
 template <class T>
-T underflow_value(bool negative, u8 round) {
+BitsOf<T> underflow_bits(bool negative, u8 round) {
   const bool away = (round == 1 && !negative) || (round == 2 && negative);
-  return from_bits<T>(away ? 1 : 0);
+  return away ? 1 : 0;
+}
+template <class T>
+BitsOf<T> overflow_bits(bool negative, u8 round) {
+  const bool infinite = round == 0 || (round == 1 && !negative) || (round == 2 && negative);
+  return exponent_mask<T> - (infinite ? 0 : 1);
 }
 
-// V_DIV_FIXUP.
+// V_DIV_FIXUP. The iteration overflows to infinity or NaN where the quotient does; the manual's
+// "exponent(S1) == 255: overflow" can only mean that, since special denominators come before it.
 template <class T>
-T divide_fixup(T quotient, T denominator, T numerator, u8 round) {
+T divide_fixup(T quotient, T denominator, T numerator, u8 round, const Mode& mode) {
+  quotient = flushed_source(quotient, mode);
+  denominator = flushed_source(denominator, mode);
+  numerator = flushed_source(numerator, mode);
   const BitsOf<T> sign = (bits_of(denominator) ^ bits_of(numerator)) & sign_bit<T>;
   const bool negative = sign != 0;
   BitsOf<T> result = bits_of(quotient) & ~sign_bit<T>;
+  result = result >= exponent_mask<T> ? overflow_bits<T>(negative, round) : result;
   const int difference = exponent_of(numerator) - exponent_of(denominator);
-  result = difference < DivideRules<T>::underflow ? bits_of(underflow_value<T>(negative, round))
-                                                  : result;
+  result = difference < DivideRules<T>::underflow ? underflow_bits<T>(negative, round) : result;
   const bool d_zero = is_zero(denominator), n_zero = is_zero(numerator);
   const bool d_infinite = is_infinite(denominator), n_infinite = is_infinite(numerator);
   result = d_infinite || n_zero ? 0 : result;
@@ -123,7 +142,7 @@ T divide_fixup(T quotient, T denominator, T numerator, u8 round) {
   result = invalid ? sign_bit<T> | exponent_mask<T> | quiet_bit<T> : result;
   result = is_nan(denominator) ? bits_of(quieted(denominator)) : result;
   result = is_nan(numerator) ? bits_of(quieted(numerator)) : result;
-  return from_bits<T>(result);
+  return flushed_result(from_bits<T>(result), mode);
 }
 
 // f16 has no scaling steps: the quotient is computed in f32 and only special cases remain.
@@ -143,17 +162,19 @@ half divide_fixup_f16(half quotient, half denominator, half numerator) {
 }
 
 constexpr VectorRow kRows[] = {
-    {Op::v_div_scale_f32, vop([](float a, float b, float c) { return divide_scale(a, b, c); })},
-    {Op::v_div_scale_f64, vop([](double a, double b, double c) { return divide_scale(a, b, c); })},
+    {Op::v_div_scale_f32,
+     vop([](float a, float b, float c, const Mode& m) { return divide_scale(a, b, c, m); })},
+    {Op::v_div_scale_f64,
+     vop([](double a, double b, double c, const Mode& m) { return divide_scale(a, b, c, m); })},
     {Op::v_div_fmas_f32,
      vop([](float a, float b, float c, bool vcc) { return divide_fmas(a, b, c, vcc); })},
     {Op::v_div_fmas_f64,
      vop([](double a, double b, double c, bool vcc) { return divide_fmas(a, b, c, vcc); })},
     {Op::v_div_fixup_f32, vop([](float a, float b, float c, const Mode& m) {
-       return divide_fixup(a, b, c, m.round32);
+       return divide_fixup(a, b, c, m.round32, m);
      })},
     {Op::v_div_fixup_f64, vop([](double a, double b, double c, const Mode& m) {
-       return divide_fixup(a, b, c, m.round64);
+       return divide_fixup(a, b, c, m.round64, m);
      })},
     {Op::v_div_fixup_f16,
      vop<keeping_high>([](half a, half b, half c) { return divide_fixup_f16(a, b, c); })},

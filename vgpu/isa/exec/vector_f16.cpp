@@ -41,15 +41,17 @@ constexpr VectorRow kRows[] = {
     {Op::v_mac_f16, vop<accumulating>([](half a, half b, half c) { return mad(a, b, c); })},
     {Op::v_madmk_f16, vop([](half a, half b, half c) { return mad(a, b, c); })},
     {Op::v_madak_f16, vop([](half a, half b, half c) { return mad(a, b, c); })},
-    {Op::v_min_f16, vop([](u16 a, u16 b, const Mode& m) { return minimum_f16(a, b, m); })},
-    {Op::v_max_f16, vop([](u16 a, u16 b, const Mode& m) { return maximum_f16(a, b, m); })},
-    {Op::v_min3_f16, vop<keeping_high>([](u16 a, u16 b, u16 c, const Mode& m) {
+    {Op::v_min_f16,
+     vop([](Raw<half> a, Raw<half> b, const Mode& m) { return minimum_f16(a, b, m); })},
+    {Op::v_max_f16,
+     vop([](Raw<half> a, Raw<half> b, const Mode& m) { return maximum_f16(a, b, m); })},
+    {Op::v_min3_f16, vop<keeping_high>([](Raw<half> a, Raw<half> b, Raw<half> c, const Mode& m) {
        return half(minimum3(exact_half(a, m), exact_half(b, m), exact_half(c, m), m));
      })},
-    {Op::v_max3_f16, vop<keeping_high>([](u16 a, u16 b, u16 c, const Mode& m) {
+    {Op::v_max3_f16, vop<keeping_high>([](Raw<half> a, Raw<half> b, Raw<half> c, const Mode& m) {
        return half(maximum3(exact_half(a, m), exact_half(b, m), exact_half(c, m), m));
      })},
-    {Op::v_med3_f16, vop<keeping_high>([](u16 a, u16 b, u16 c, const Mode& m) {
+    {Op::v_med3_f16, vop<keeping_high>([](Raw<half> a, Raw<half> b, Raw<half> c, const Mode& m) {
        return half(median3(exact_half(a, m), exact_half(b, m), exact_half(c, m), m));
      })},
     {Op::v_fract_f16, vop([](half a) { return fraction_f16(a); })},
@@ -63,7 +65,7 @@ constexpr VectorRow kRows[] = {
     {Op::v_frexp_exp_i16_f16,
      vop([](half a, const Mode& m) { return static_cast<i16>(frexp_exponent(a.value, m)); })},
     // The halves keep their bits, signalling NaNs included.
-    {Op::v_pack_b32_f16, vop([](u16 a, u16 b) { return a | u32{b} << 16; })},
+    {Op::v_pack_b32_f16, vop([](Raw<half> a, Raw<half> b) { return a.bits | u32{b.bits} << 16; })},
 };
 
 }  // namespace

@@ -52,6 +52,12 @@ double trig_preop(double value, u32 index) {
   return __builtin_ldexp(static_cast<double>(segment), scale_by);
 }
 
+// Overflows to infinity in every rounding mode.
+double reciprocal(double value) {
+  const double infinite = __builtin_copysign(__builtin_inf(), value);
+  return __builtin_fabs(value) <= 0x1p-1024 ? infinite : 1.0 / value;
+}
+
 constexpr VectorRow kRows[] = {
     {Op::v_add_f64, vop<hot>([](double a, double b) { return a + b; })},
     {Op::v_mul_f64, vop<hot>([](double a, double b) { return a * b; })},
@@ -68,7 +74,7 @@ constexpr VectorRow kRows[] = {
     {Op::v_ldexp_f64, vop([](double a, i32 b, const Mode& m) { return scale(a, b, m); })},
     {Op::v_frexp_mant_f64, vop([](double a, const Mode& m) { return frexp_mantissa(a, m); })},
     {Op::v_frexp_exp_i32_f64, vop([](double a, const Mode& m) { return frexp_exponent(a, m); })},
-    {Op::v_rcp_f64, vop([](double a) { return 1.0 / a; })},
+    {Op::v_rcp_f64, vop([](double a) { return reciprocal(a); })},
     {Op::v_rsq_f64, vop([](double a) { return 1.0 / __builtin_sqrt(a); })},
     {Op::v_sqrt_f64, vop([](double a) { return __builtin_sqrt(a); })},
     {Op::v_trig_preop_f64, vop<rare>([](double a, u32 b) { return trig_preop(a, b); })},

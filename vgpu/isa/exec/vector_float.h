@@ -87,6 +87,29 @@ T flushed_source(T value, const Mode& mode) {
   return FloatBits<T>::flush_in(mode) ? flushed(value) : value;
 }
 
+// A denormal source of a conversion to a narrower format, which rounds to zero or to the smallest
+// denormal: stands for any number that small, whatever MXCSR says about denormals of its own kind.
+template <class T>
+T narrowing_source(T value, const Mode& m) {
+  const bool denormal = is_denormal_or_zero(value) && (bits_of(value) & mantissa_mask<T>) != 0;
+  const T tiny = __builtin_copysign(T(sizeof(T) == 8 ? 0x1p-1000 : 0x1p-100), value);
+  return denormal ? (FloatBits<T>::flush_in(m) ? flushed(value) : tiny) : value;
+}
+
+// A result of an operation that does not go through host arithmetic.
+template <class T>
+T flushed_result(T value, const Mode& mode) {
+  return FloatBits<T>::flush_out(mode) ? flushed(value) : value;
+}
+
+// Limited to [0, 1], by the bits: comparing as numbers would flush denormals that MODE keeps.
+template <class T>
+T clamped(T value, bool nan_to_zero) {
+  const BitsOf<T> bits = bits_of(value), one = bits_of(T(1));
+  const BitsOf<T> limited = (bits & sign_bit<T>) != 0 ? 0 : bits > one ? one : bits;
+  return from_bits<T>(!is_nan(value) ? limited : nan_to_zero ? 0 : bits);
+}
+
 // An integer that orders like the float, -0 below +0.
 template <class T>
 typename FloatBits<T>::Signed order_key(T value) {
@@ -95,12 +118,10 @@ typename FloatBits<T>::Signed order_key(T value) {
   return bits ^ ((bits >> (sizeof(T) * 8 - 1)) & static_cast<Signed>(~sign_bit<T>));
 }
 
-// V_MIN and V_MAX: a quiet NaN loses against a number; in IEEE mode a signalling NaN wins and is
-// quieted.
+// V_MIN and V_MAX before denormals are flushed: a quiet NaN loses against a number; in IEEE mode a
+// signalling NaN wins and is quieted.
 template <class T, bool Maximum>
 T extremum(T a, T b, const Mode& mode) {
-  a = flushed_source(a, mode);
-  b = flushed_source(b, mode);
   const bool first = Maximum ? order_key(a) >= order_key(b) : order_key(a) < order_key(b);
   T result = first ? a : b;
   result = is_nan(b) ? a : result;
@@ -112,29 +133,42 @@ T extremum(T a, T b, const Mode& mode) {
 }
 
 template <class T>
-T minimum(T a, T b, const Mode& mode) {
-  return extremum<T, false>(a, b, mode);
+T minimum(T a, T b, const Mode& m) {
+  return flushed_result(extremum<T, false>(flushed_source(a, m), flushed_source(b, m), m), m);
 }
 template <class T>
-T maximum(T a, T b, const Mode& mode) {
-  return extremum<T, true>(a, b, mode);
-}
-template <class T>
-T minimum3(T a, T b, T c, const Mode& mode) {
-  return minimum(minimum(a, b, mode), c, mode);
-}
-template <class T>
-T maximum3(T a, T b, T c, const Mode& mode) {
-  return maximum(maximum(a, b, mode), c, mode);
+T maximum(T a, T b, const Mode& m) {
+  return flushed_result(extremum<T, true>(flushed_source(a, m), flushed_source(b, m), m), m);
 }
 
+// The extremum of three operands whose denormals have been seen to.
+template <class T, bool Maximum>
+T extremum3(T a, T b, T c, const Mode& m) {
+  return extremum<T, Maximum>(extremum<T, Maximum>(a, b, m), c, m);
+}
 template <class T>
-T median3(T a, T b, T c, const Mode& mode) {
-  const T largest = maximum3(a, b, c, mode);
-  T result = maximum(a, b, mode);
-  result = order_key(largest) == order_key(flushed_source(b, mode)) ? maximum(a, c, mode) : result;
-  result = order_key(largest) == order_key(flushed_source(a, mode)) ? maximum(b, c, mode) : result;
-  return is_nan(a) || is_nan(b) || is_nan(c) ? minimum3(a, b, c, mode) : result;
+T minimum3(T a, T b, T c, const Mode& m) {
+  return flushed_result(
+      extremum3<T, false>(flushed_source(a, m), flushed_source(b, m), flushed_source(c, m), m), m);
+}
+template <class T>
+T maximum3(T a, T b, T c, const Mode& m) {
+  return flushed_result(
+      extremum3<T, true>(flushed_source(a, m), flushed_source(b, m), flushed_source(c, m), m), m);
+}
+
+// The largest of the two that are left without the largest of all; with a NaN, the minimum.
+template <class T>
+T median3(T a, T b, T c, const Mode& m) {
+  a = flushed_source(a, m);
+  b = flushed_source(b, m);
+  c = flushed_source(c, m);
+  const auto largest = order_key(extremum3<T, true>(a, b, c, m));
+  T result = extremum<T, true>(a, b, m);
+  result = largest == order_key(b) ? extremum<T, true>(a, c, m) : result;
+  result = largest == order_key(a) ? extremum<T, true>(b, c, m) : result;
+  const bool nan = is_nan(a) || is_nan(b) || is_nan(c);
+  return flushed_result(nan ? extremum3<T, false>(a, b, c, m) : result, m);
 }
 
 // x - floor(x), kept below 1 where rounding would reach it.

@@ -4,6 +4,7 @@
 
 #include "isa/exec/dpp.h"
 #include "isa/exec/sdwa.h"
+#include "isa/exec/vector_float.h"
 #include "isa/tables.h"
 
 namespace vgpu::isa::VGPU_ENGINE {
@@ -13,7 +14,8 @@ namespace {
 // to 32 bits for all kinds; float constants are halves for f16 sources and single precision for
 // 16-bit integers (LLVM, AMDGPUBaseInfo.cpp, on inline constants of 16-bit instructions).
 u32 scalar_word(const Wave& wave, const Inst& inst, u16 code, Kind kind) {
-  const bool half_constant = kind == Kind::f16 && code >= op_float0 && code <= op_float0 + 8;
+  const bool halves = kind == Kind::f16 || kind == Kind::raw_f16 || kind == Kind::raw_f16x2;
+  const bool half_constant = halves && code >= op_float0 && code <= op_float0 + 8;
   return half_constant ? inline_constant16(wave, code) : scalar32(wave, inst, code);
 }
 
@@ -59,7 +61,7 @@ const void* stage_short(const u32* lanes, Kind kind, SourceModifiers modifiers, 
     bits.lane[lane] = lanes[lane] >> shift & 0xffff;
   }
   apply_sign<u32>(modifiers, 0x8000, bits.lane, bits.lane);
-  if (kind == Kind::b16) {
+  if (kind != Kind::f16) {
     std::memcpy(buffer.as<u32>(), bits.lane, sizeof bits.lane);
     return buffer.as<u32>();
   }
@@ -70,6 +72,14 @@ const void* stage_short(const u32* lanes, Kind kind, SourceModifiers modifiers, 
   }
   halves_to_floats(bits.lane, buffer.as<float>());
   return buffer.as<float>();
+}
+
+u64 wide_scalar_bits(const Wave& wave, const Inst& inst, u16 code, Kind kind) {
+  switch (kind) {
+    case Kind::b64: return wide_scalar<u64>(wave, inst, code);
+    case Kind::i64: return static_cast<u64>(wide_scalar<i64>(wave, inst, code));
+    default: return std::bit_cast<u64>(wide_scalar<double>(wave, inst, code));
+  }
 }
 
 const void* stage_wide(Wave& wave, const Inst& inst, u16 code, unsigned index, Kind kind,
@@ -83,8 +93,7 @@ const void* stage_wide(Wave& wave, const Inst& inst, u16 code, unsigned index, K
       out[lane] = low[lane] | u64{high[lane]} << 32;
     }
   } else {
-    const u64 value = kind == Kind::f64 ? std::bit_cast<u64>(wide_scalar<double>(wave, inst, code))
-                                        : wide_scalar<u64>(wave, inst, code);
+    const u64 value = wide_scalar_bits(wave, inst, code, kind);
     for (int lane = 0; lane < kLanes; ++lane) {
       out[lane] = value;
     }
@@ -103,12 +112,11 @@ void scale_lanes(u8 omod, T* lanes) {
   }
 }
 
+// To [0, 1], by the bits: comparing as numbers would flush denormals that MODE keeps.
 template <class T>
 void clamp_lanes(bool nan_to_zero, T* lanes) {
   for (int lane = 0; lane < kLanes; ++lane) {
-    const T value = lanes[lane];
-    const T clamped = value > T(0) ? (value < T(1) ? value : T(1)) : T(0);
-    lanes[lane] = value == value || nan_to_zero ? clamped : value;
+    lanes[lane] = clamped(lanes[lane], nan_to_zero);
   }
 }
 

@@ -47,12 +47,28 @@ struct GeneralOp {
 
 // How a lane of type T lies in a staged array.
 template <class T>
-using Staged =
-    std::conditional_t<std::is_same_v<T, half>, float, std::conditional_t<sizeof(T) == 2, u32, T>>;
+struct StagedAs {
+  using Type = std::conditional_t<sizeof(T) == 2, u32, T>;
+};
+template <>
+struct StagedAs<half> {
+  using Type = float;
+};
+template <>
+struct StagedAs<Raw<half>> {
+  using Type = u32;
+};
+template <class T>
+using Staged = typename StagedAs<T>::Type;
 
 template <class T>
 T staged_lane(const void* array, int lane) {
-  return static_cast<T>(static_cast<const Staged<T>*>(array)[lane]);
+  const Staged<T> value = static_cast<const Staged<T>*>(array)[lane];
+  if constexpr (std::is_same_v<T, Raw<half>>) {
+    return {static_cast<u16>(value)};
+  } else {
+    return static_cast<T>(value);
+  }
 }
 
 template <auto F, std::size_t... I>

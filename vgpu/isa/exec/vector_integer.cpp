@@ -181,11 +181,16 @@ constexpr VectorRow kRows[] = {
     {Op::v_mul_lo_u32, vop<hot>([](u32 a, u32 b) { return a * b; })},
     {Op::v_mul_hi_u32, vop([](u32 a, u32 b) { return static_cast<u32>(u64{a} * b >> 32); })},
     {Op::v_mul_hi_i32, vop([](i32 a, i32 b) { return static_cast<i32>(i64{a} * b >> 32); })},
-    {Op::v_mul_u32_u24, vop<hot>([](u32 a, u32 b) { return low24(a) * low24(b); })},
+    {Op::v_mul_u32_u24, vop<hot>([](u32 a, u32 b, const Mode& m) {
+       const u64 wide = u64{low24(a)} * low24(b);
+       return m.clamp ? saturated_unsigned(wide) : static_cast<u32>(wide);
+     })},
     {Op::v_mul_hi_u32_u24,
      vop([](u32 a, u32 b) { return static_cast<u32>(u64{low24(a)} * low24(b) >> 32); })},
-    {Op::v_mul_i32_i24,
-     vop<hot>([](i32 a, i32 b) { return static_cast<i32>(i64{low24(a)} * low24(b)); })},
+    {Op::v_mul_i32_i24, vop<hot>([](i32 a, i32 b, const Mode& m) {
+       const i64 wide = i64{low24(a)} * low24(b);
+       return m.clamp ? saturated(wide) : static_cast<i32>(wide);
+     })},
     {Op::v_mul_hi_i32_i24,
      vop([](i32 a, i32 b) { return static_cast<i32>(i64{low24(a)} * low24(b) >> 32); })},
     {Op::v_mad_u32_u24, vop<hot>([](u32 a, u32 b, u32 c, const Mode& m) {

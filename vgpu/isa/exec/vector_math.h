@@ -34,7 +34,8 @@ inline double exp2_core(double x) {
 inline float exp2_f32(float x) {
   const float limited = x > 200.0f ? 200.0f : x < -200.0f ? -200.0f : x;
   const float result = static_cast<float>(exp2_core(is_nan(x) ? 0.0f : limited));
-  return is_nan(x) ? quieted(x) : result;
+  // Too large is infinite in every rounding mode.
+  return is_nan(x) ? quieted(x) : x >= 128.0f ? __builtin_inff() : result;
 }
 
 // log2 of a positive normal double.

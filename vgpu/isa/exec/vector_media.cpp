@@ -1,6 +1,7 @@
 // Sums of absolute differences, byte averages and cube-map helpers.
 #include <array>
 
+#include "isa/exec/vector_float.h"
 #include "isa/exec/vector_rows.h"
 
 namespace vgpu::isa::VGPU_ENGINE {
@@ -82,10 +83,23 @@ u32 average_u8(u32 a, u32 b, u32 round) {
 }
 
 // Cube maps: the major axis is the largest component; z before y before x where they tie.
-bool major_z(float x, float y, float z) {
-  return __builtin_fabsf(z) >= __builtin_fabsf(x) && __builtin_fabsf(z) >= __builtin_fabsf(y);
-}
-bool major_y(float x, float y) { return __builtin_fabsf(y) >= __builtin_fabsf(x); }
+struct Cube {
+  float x, y, z;
+  Cube(float x_in, float y_in, float z_in, const Mode& m)
+      : x(flushed_source(x_in, m)), y(flushed_source(y_in, m)), z(flushed_source(z_in, m)) {}
+  bool on_z() const {
+    return __builtin_fabsf(z) >= __builtin_fabsf(x) && __builtin_fabsf(z) >= __builtin_fabsf(y);
+  }
+  bool on_y() const { return !on_z() && __builtin_fabsf(y) >= __builtin_fabsf(x); }
+  float face() const {
+    return on_z()   ? (z < 0.0f ? 5.0f : 4.0f)
+           : on_y() ? (y < 0.0f ? 3.0f : 2.0f)
+                    : (x < 0.0f ? 1.0f : 0.0f);
+  }
+  float s() const { return on_z() ? (z < 0.0f ? -x : x) : on_y() ? x : (x < 0.0f ? z : -z); }
+  float t() const { return on_y() ? (y < 0.0f ? -z : z) : -y; }
+  float major() const { return on_z() ? z : on_y() ? y : x; }
+};
 
 constexpr VectorRow kRows[] = {
     {Op::v_sad_u8,
@@ -105,20 +119,16 @@ constexpr VectorRow kRows[] = {
      vop<rare>([](u64 a, u32 b, u64 c, const Mode& m) { return quad_sad<msad_u8>(a, b, c, m); })},
     {Op::v_mqsad_u32_u8, by_hand(mqsad_u32)},
     {Op::v_lerp_u8, vop([](u32 a, u32 b, u32 c) { return average_u8(a, b, c); })},
-    {Op::v_cubeid_f32, vop<rare>([](float x, float y, float z) {
-       const float on_x = x < 0.0f ? 1.0f : 0.0f;
-       const float on_y = y < 0.0f ? 3.0f : 2.0f;
-       const float on_z = z < 0.0f ? 5.0f : 4.0f;
-       return major_z(x, y, z) ? on_z : major_y(x, y) ? on_y : on_x;
+    {Op::v_cubeid_f32,
+     vop<rare>([](float x, float y, float z, const Mode& m) { return Cube(x, y, z, m).face(); })},
+    {Op::v_cubesc_f32, vop<rare>([](float x, float y, float z, const Mode& m) {
+       return flushed_result(Cube(x, y, z, m).s(), m);
      })},
-    {Op::v_cubesc_f32, vop<rare>([](float x, float y, float z) {
-       return major_z(x, y, z) ? (z < 0.0f ? -x : x) : major_y(x, y) ? x : (x < 0.0f ? z : -z);
+    {Op::v_cubetc_f32, vop<rare>([](float x, float y, float z, const Mode& m) {
+       return flushed_result(Cube(x, y, z, m).t(), m);
      })},
-    {Op::v_cubetc_f32, vop<rare>([](float x, float y, float z) {
-       return major_z(x, y, z) || !major_y(x, y) ? -y : (y < 0.0f ? -z : z);
-     })},
-    {Op::v_cubema_f32, vop<rare>([](float x, float y, float z) {
-       return 2.0f * (major_z(x, y, z) ? z : major_y(x, y) ? y : x);
+    {Op::v_cubema_f32, vop<rare>([](float x, float y, float z, const Mode& m) {
+       return 2.0f * Cube(x, y, z, m).major();
      })},
 };
 

@@ -58,6 +58,9 @@ void fma_mix_half(Wave& wave, const Inst& inst) {
   LaneBuffer bits;
   fma_mix_lanes(wave, inst, mode, result);
   modify_result(inst, Kind::f16, mode, result);
+  for (int lane = 0; lane < kLanes; ++lane) {
+    result.as<float>()[lane] = narrowing_source(result.as<float>()[lane], Mode{});
+  }
   {
     const DoubleMode scope(wave);
     round_to_halves(mode, result, bits.lane);
@@ -74,6 +77,11 @@ void fma_mix_half(Wave& wave, const Inst& inst) {
 
 float dot2(float a0, float b0, float a1, float b1, float c) {
   return __builtin_fmaf(a1, b1, __builtin_fmaf(a0, b0, c));
+}
+
+float low_half(Raw<half2> a, const Mode& m) { return exact_half({static_cast<u16>(a.bits)}, m); }
+float high_half(Raw<half2> a, const Mode& m) {
+  return exact_half({static_cast<u16>(a.bits >> 16)}, m);
 }
 
 // V_DOT2_F32_F16 with the packed modifiers on its halves.
@@ -148,10 +156,8 @@ constexpr VectorRow kRows[] = {
     {Op::v_dot4_u32_u8, vop(dot4_u8)},
     {Op::v_dot8_i32_i4, vop(dot8_i4)},
     {Op::v_dot8_u32_u4, vop(dot8_u4)},
-    {Op::v_dot2c_f32_f16, vop<accumulating>([](u32 a, u32 b, float c, const Mode& m) {
-       return dot2(exact_half(static_cast<u16>(a), m), exact_half(static_cast<u16>(b), m),
-                   exact_half(static_cast<u16>(a >> 16), m),
-                   exact_half(static_cast<u16>(b >> 16), m), c);
+    {Op::v_dot2c_f32_f16, vop<accumulating>([](Raw<half2> a, Raw<half2> b, float c, const Mode& m) {
+       return dot2(low_half(a, m), low_half(b, m), high_half(a, m), high_half(b, m), c);
      })},
     {Op::v_dot2c_i32_i16, vop<accumulating>(dot2_i16)},
     {Op::v_dot4c_i32_i8, vop<accumulating>(dot4_i8)},

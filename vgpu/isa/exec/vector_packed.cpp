@@ -66,7 +66,8 @@ struct PairSource {
   const u32* part[2];
 };
 
-PairSource pair_source(Wave& wave, const Inst& inst, unsigned index, LaneBuffer* buffers) {
+[[gnu::noinline]] PairSource pair_source(Wave& wave, const Inst& inst, unsigned index,
+                                         LaneBuffer* buffers) {
   const u16 code = inst.src[index];
   const bool registers = is_vector(code) || code < op_const0;
   PairSource result;
@@ -86,11 +87,6 @@ PairSource pair_source(Wave& wave, const Inst& inst, unsigned index, LaneBuffer*
 
 float with_sign(u32 bits, u32 flip) { return std::bit_cast<float>(bits ^ flip); }
 
-u32 clamped(float value, const Mode& mode) {
-  const float limited = value > 0.0f ? (value < 1.0f ? value : 1.0f) : 0.0f;
-  return std::bit_cast<u32>(value == value || mode.dx10_clamp ? limited : value);
-}
-
 // Both halves of a lane are read before either is written, so registers may overlap.
 template <auto F, bool Modified, bool Masked, std::size_t... I>
 [[gnu::always_inline]] inline void run_pairs(Wave& wave, const Inst& inst,
@@ -109,8 +105,8 @@ template <auto F, bool Modified, bool Masked, std::size_t... I>
   for (int lane = 0; lane < kLanes; ++lane) {
     const float first = F(with_sign(source[I].part[0][lane], flip_low[I])...);
     const float second = F(with_sign(source[I].part[1][lane], flip_high[I])...);
-    const u32 first_bits = clamp ? clamped(first, mode) : std::bit_cast<u32>(first);
-    const u32 second_bits = clamp ? clamped(second, mode) : std::bit_cast<u32>(second);
+    const u32 first_bits = bits_of(clamp ? clamped(first, mode.dx10_clamp) : first);
+    const u32 second_bits = bits_of(clamp ? clamped(second, mode.dx10_clamp) : second);
     low[lane] = Masked && mask[lane] == 0 ? low[lane] : first_bits;
     high[lane] = Masked && mask[lane] == 0 ? high[lane] : second_bits;
   }
@@ -175,8 +171,10 @@ constexpr VectorRow kRows[] = {
     {Op::v_pk_mul_f16, packed16([](half a, half b) { return half(a * b); })},
     {Op::v_pk_fma_f16, packed16([](half a, half b, half c) { return fma_f16(a, b, c); })},
     {Op::v_pk_fmac_f16, packed16<true>([](half a, half b, half c) { return fma_f16(a, b, c); })},
-    {Op::v_pk_min_f16, packed16([](u16 a, u16 b, const Mode& m) { return minimum_f16(a, b, m); })},
-    {Op::v_pk_max_f16, packed16([](u16 a, u16 b, const Mode& m) { return maximum_f16(a, b, m); })},
+    {Op::v_pk_min_f16,
+     packed16([](Raw<half> a, Raw<half> b, const Mode& m) { return minimum_f16(a, b, m); })},
+    {Op::v_pk_max_f16,
+     packed16([](Raw<half> a, Raw<half> b, const Mode& m) { return maximum_f16(a, b, m); })},
     {Op::v_pk_mad_u16,
      packed16([](u16 a, u16 b, u16 c, const Mode& m) { return fit_unsigned(i64{a} * b + c, m); })},
     {Op::v_pk_mad_i16,

@@ -16,8 +16,8 @@ template <class T>
 T wide_scalar(const Wave& wave, const Inst& inst, u16 code) {
   if (code == op_literal) {
     const u32 literal = static_cast<u32>(inst.imm);
-    if constexpr (std::is_same_v<T, double>) {
-      return std::bit_cast<double>(u64{literal} << 32);
+    if constexpr (kind_of<T>() == Kind::f64 || kind_of<T>() == Kind::raw_f64) {
+      return std::bit_cast<T>(u64{literal} << 32);
     } else if constexpr (std::is_signed_v<T>) {
       return static_cast<i32>(literal);
     } else {
@@ -25,6 +25,14 @@ T wide_scalar(const Wave& wave, const Inst& inst, u16 code) {
     }
   }
   return std::bit_cast<T>(scalar64(wave, inst, code));
+}
+
+// Hides where a scalar comes from. Without this the compiler specialises on the inline constants
+// and evaluates operations on them itself, in round-to-nearest whatever MODE says.
+template <class T>
+T opaque(T bits) {
+  asm("" : "+r"(bits));
+  return bits;
 }
 
 // What is known of a source when its handler is chosen.
@@ -47,11 +55,11 @@ class Source {
       low_ = vector(wave, code);
       high_ = sizeof(T) == 8 ? vector(wave, code + 1) : nullptr;
     } else if constexpr (F == Form::either && sizeof(T) == 8) {
-      const u64 value = std::bit_cast<u64>(wide_scalar<T>(wave, inst, code));
+      const u64 value = opaque(std::bit_cast<u64>(wide_scalar<T>(wave, inst, code)));
       low_ = broadcast(buffer.low, static_cast<u32>(value));
       high_ = broadcast(buffer.high, static_cast<u32>(value >> 32));
     } else if constexpr (F == Form::either) {
-      low_ = broadcast(buffer.low, scalar32(wave, inst, code));
+      low_ = broadcast(buffer.low, opaque(scalar32(wave, inst, code)));
     }
   }
   T operator[](int lane) const {
@@ -72,9 +80,9 @@ class Source<T, Form::uniform> {
  public:
   [[gnu::always_inline]] Source(Wave& wave, const Inst& inst, u16 code, NoBuffer&) {
     if constexpr (sizeof(T) == 8) {
-      value_ = wide_scalar<T>(wave, inst, code);
+      value_ = std::bit_cast<T>(opaque(std::bit_cast<u64>(wide_scalar<T>(wave, inst, code))));
     } else {
-      value_ = std::bit_cast<T>(scalar32(wave, inst, code));
+      value_ = std::bit_cast<T>(opaque(scalar32(wave, inst, code)));
     }
   }
   T operator[](int) const { return value_; }

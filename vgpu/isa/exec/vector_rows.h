@@ -70,7 +70,7 @@ constexpr Handler wrapped() {
 template <auto F, RowOptions O, unsigned Uniform>
 constexpr Handler plain_handler() {
   using S = Signature<F>;
-  if constexpr (S::any_short || O.speed == Speed::rare) {
+  if constexpr (S::staged || O.speed == Speed::rare) {
     return nullptr;
   } else {
     constexpr unsigned independent = S::sources - O.accumulates;

@@ -4,10 +4,11 @@
 //
 //   u32, i32, float        a 32-bit register          u16, i16, half    the low 16 bits
 //   u64, i64, double       a register pair            bool              a bit of a lane mask
+//   Raw<half>, Raw<double>, Raw<half2>                the bits of a floating-point operand
 //   const Mode&            the last parameter, for operations that depend on MODE or clamp
 //
 // and the result type likewise; bool makes it a comparison, Flagged<T> adds a mask (carry out).
-// plain_vector.h and general_vector.h turn such a lambda into handlers for 64 lanes.
+// vector_plain.h and vector_general.h turn such a lambda into handlers for 64 lanes.
 #pragma once
 
 #include <tuple>
@@ -50,7 +51,17 @@ struct Flagged {
   bool flag;
 };
 
-enum class Kind : u8 { none, b16, f16, b32, f32, b64, f64, mask };
+// The bits of an operand that is a floating-point number to the encoding (inline constants and
+// literals are such numbers), for operations that must see NaNs and denormals as they are.
+struct half2;  // two halves in a register
+template <class T>
+struct Raw {
+  using Bits = std::conditional_t<std::is_same_v<T, half>, u16,
+                                  std::conditional_t<std::is_same_v<T, double>, u64, u32>>;
+  Bits bits;
+};
+
+enum class Kind : u8 { none, b16, f16, raw_f16, b32, f32, raw_f16x2, b64, i64, f64, raw_f64, mask };
 
 template <class T>
 constexpr Kind kind_of() {
@@ -58,6 +69,12 @@ constexpr Kind kind_of() {
     return Kind::mask;
   else if constexpr (std::is_same_v<T, half>)
     return Kind::f16;
+  else if constexpr (std::is_same_v<T, Raw<half>>)
+    return Kind::raw_f16;
+  else if constexpr (std::is_same_v<T, Raw<half2>>)
+    return Kind::raw_f16x2;
+  else if constexpr (std::is_same_v<T, Raw<double>>)
+    return Kind::raw_f64;
   else if constexpr (std::is_same_v<T, float>)
     return Kind::f32;
   else if constexpr (std::is_same_v<T, double>)
@@ -66,14 +83,22 @@ constexpr Kind kind_of() {
     return Kind::b16;
   else if constexpr (std::is_integral_v<T> && sizeof(T) == 4)
     return Kind::b32;
-  else if constexpr (std::is_integral_v<T> && sizeof(T) == 8)
+  else if constexpr (std::is_same_v<T, i64>)
+    return Kind::i64;
+  else if constexpr (std::is_same_v<T, u64>)
     return Kind::b64;
   else
     return Kind::none;
 }
 
-constexpr bool is_wide(Kind kind) { return kind == Kind::b64 || kind == Kind::f64; }
-constexpr bool is_short(Kind kind) { return kind == Kind::b16 || kind == Kind::f16; }
+constexpr bool is_wide(Kind kind) {
+  return kind == Kind::b64 || kind == Kind::i64 || kind == Kind::f64 || kind == Kind::raw_f64;
+}
+constexpr bool is_short(Kind kind) {
+  return kind == Kind::b16 || kind == Kind::f16 || kind == Kind::raw_f16;
+}
+// Kinds that only the general handler can fetch.
+constexpr bool needs_staging(Kind kind) { return is_short(kind) || kind == Kind::raw_f16x2; }
 
 template <class T>
 struct ResultOf {
@@ -120,8 +145,9 @@ struct SignatureOf<R (F::*)(Args...) const> {
       return Kind::none;
   }
   static constexpr Kind result_kind = compares ? Kind::none : kind_of<Result>();
-  static constexpr bool any_short = is_short(source_kind<0>()) || is_short(source_kind<1>()) ||
-                                    is_short(source_kind<2>()) || is_short(result_kind);
+  static constexpr bool staged = needs_staging(source_kind<0>()) ||
+                                 needs_staging(source_kind<1>()) ||
+                                 needs_staging(source_kind<2>()) || needs_staging(result_kind);
   // Whether rounding and denormals follow the f16/f64 half of MODE. Results in f32 follow the f32
   // half; v_cvt_f64_f32 and integer sources are exact, so only the f32 input mode matters there.
   static constexpr bool is_double_or_half(Kind kind) {
