@@ -49,8 +49,9 @@ class PageTable {
   void unmap(u64 va, u64 size);
 
   // The host address of va, or null. The pointer is good up to the next page boundary.
-  // `need` is 0 (read), page_write or page_exec.
-  u8* translate(u64 va, u64 need = 0) const {
+  // `need` is 0 (read), page_write or page_exec. Always inlined, like lookup(): the executors are
+  // compiled for newer CPUs, and the rest must not end up with their copy (engine_symbols.sh).
+  [[gnu::always_inline]] u8* translate(u64 va, u64 need = 0) const {
     const u64 entry = lookup(va);
     if ((entry & (page_valid | need)) != (page_valid | need)) {
       return nullptr;
@@ -59,7 +60,7 @@ class PageTable {
   }
 
   // The raw leaf entry that covers va (0 if none): delta | PageFlags.
-  u64 lookup(u64 va) const {
+  [[gnu::always_inline]] u64 lookup(u64 va) const {
     if (va >> kVaBits) {
       return 0;
     }
