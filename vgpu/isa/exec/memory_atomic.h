@@ -7,6 +7,8 @@
 // are host atomics; the host's total order makes them at least as strong as any scope asks for.
 #pragma once
 
+#include <utility>
+
 #include "isa/exec/float_mode.h"
 #include "isa/exec/half.h"
 #include "isa/exec/memory_access.h"
@@ -169,7 +171,7 @@ typename Operation::Value host_atomic(void* pointer, typename Operation::Value a
 }
 
 template <class T>
-T lane_value(const Registers<sizeof(T) / 4>& registers, int lane) {
+T lane_value(const Registers<sizeof(T) / 4>& registers, u32 lane) {
   if constexpr (sizeof(T) == 4) {
     return registers.reg[0][lane];
   } else {
@@ -178,7 +180,7 @@ T lane_value(const Registers<sizeof(T) / 4>& registers, int lane) {
 }
 
 template <class T>
-void set_lane_value(const Registers<sizeof(T) / 4>& registers, int lane, T value) {
+void set_lane_value(const Registers<sizeof(T) / 4>& registers, u32 lane, T value) {
   registers.reg[0][lane] = static_cast<u32>(value);
   if constexpr (sizeof(T) == 8) {
     registers.reg[1][lane] = static_cast<u32>(value >> 32);
@@ -204,7 +206,7 @@ struct AtomicOperands {
         result(wave, inst.dst != op_none ? inst.dst : inst.src[1]) {}
 
   template <class Apply>
-  void run(int lane, Apply&& apply) const {
+  void run(u32 lane, Apply&& apply) const {
     const T old = apply(lane_value<T>(a, lane), lane_value<T>(b, lane));
     if (returns) {
       set_lane_value<T>(result, lane, old);
@@ -212,31 +214,65 @@ struct AtomicOperands {
   }
 };
 
-// Applies Operation to va[lane] for every lane in mask. A misaligned address is a violation.
+// Whether a sequence of such operations can be done as one: next(next(m, a), b) is next(m, c) with
+// c = next(a, b), which then needs no more than one host atomic.
 template <class Operation>
-void atomic_lanes(Wave& wave, const Inst& inst, const u64* va, u64 mask) {
+constexpr bool kCombines = false;
+template <class T>
+inline constexpr bool kCombines<Add<T>> = true;
+template <class T>
+inline constexpr bool kCombines<SignedMin<T>> = true;
+template <class T>
+inline constexpr bool kCombines<SignedMax<T>> = true;
+template <class T>
+inline constexpr bool kCombines<UnsignedMin<T>> = true;
+template <class T>
+inline constexpr bool kCombines<UnsignedMax<T>> = true;
+template <class T>
+inline constexpr bool kCombines<And<T>> = true;
+template <class T>
+inline constexpr bool kCombines<Or<T>> = true;
+template <class T>
+inline constexpr bool kCombines<Xor<T>> = true;
+
+// All lanes of the mask on one address, as if one after the other with nobody in between.
+template <class Operation>
+void atomic_combined(const AtomicOperands<Operation>& operands, u8* pointer, u64 mask) {
+  using T = typename Operation::Value;
+  T all = lane_value<T>(operands.a, static_cast<u32>(std::countr_zero(mask)));
+  for_lanes(mask & (mask - 1),
+            [&](u32 lane) { all = Operation::next(all, lane_value<T>(operands.a, lane), 0); });
+  T old = host_atomic<Operation>(pointer, all, 0);
+  if (operands.returns) {
+    for_lanes(mask, [&](u32 lane) {
+      operands.run(lane, [&](T a, T b) { return std::exchange(old, Operation::next(old, a, b)); });
+    });
+  }
+}
+
+// Applies Operation for every lane in mask. A misaligned address is a violation.
+template <class Operation>
+void atomic_lanes(Wave& wave, const Inst& inst, const LaneAddresses& at, u64 mask) {
   using T = typename Operation::Value;
   if (mask == 0) {
     return;
   }
   const AtomicOperands<Operation> operands(wave, inst);
-  u64 delta = 0, bits = 0;
-  for_lanes(mask, [&](int lane) { bits |= va[lane]; });
-  const Range range = active_range(va, mask);
-  if (bits % sizeof(T) == 0 &&
-      one_translation(*wave.memory, range.first, range.last + sizeof(T) - 1, page_write, delta)) {
-    for_lanes(mask, [&](int lane) {
-      operands.run(lane, [&](T a, T b) {
-        return host_atomic<Operation>(host_pointer(va[lane], delta), a, b);
-      });
-    });
-    return;
+  if constexpr (kCombines<Operation>) {
+    const u64 va = at[static_cast<u32>(std::countr_zero(mask))];
+    if (!at.high && va % sizeof(T) == 0 && uniform(at.low, mask)) {
+      if (u8* pointer = wave.memory->translate(va, page_write)) {
+        atomic_combined(operands, pointer, mask);
+        return;
+      }
+    }
   }
   for (; mask; mask &= mask - 1) {
-    const int lane = std::countr_zero(mask);
-    u8* pointer = wave.memory->translate(va[lane], page_write);
-    if (!pointer || va[lane] % sizeof(T) != 0) {
-      stop_fault(wave, inst, va[lane], true);
+    const u32 lane = static_cast<u32>(std::countr_zero(mask));
+    const u64 va = at[lane];
+    u8* pointer = wave.memory->translate(va, page_write);
+    if (!pointer || va % sizeof(T) != 0) {
+      stop_fault(wave, inst, va, true);
       wave.fault.reason = pointer ? "misaligned atomic" : wave.fault.reason;
       return;
     }

@@ -11,7 +11,7 @@ namespace {
 // What lanes out of range read.
 template <class S>
 void load_zero(u32* reg, u64 mask) {
-  for_lanes(mask, [&](int lane) { S::to_register(reg[lane], 0); });
+  for_lanes(mask, [&](u32 lane) { S::to_register(reg[lane], 0); });
 }
 
 // The shape of one register: accesses are split into dwords in swizzled buffers, and where some
@@ -22,21 +22,21 @@ using DwordOf = std::conditional_t<S::kRegisters == 1, S, Shape<u32>>;
 template <class S>
 void load_buffer(Wave& wave, const Inst& inst, const Registers<S::kRegisters>& to) {
   const Buffer buffer(wave, inst);
-  const BufferLanes lanes(wave, inst, buffer);
+  BufferLanes lanes(wave, inst, buffer);
   const u64 exec = wave.exec();
   if (buffer.is_scratch(inst)) {
     load_scratch<S>(wave, inst, to, buffer.base + buffer.soffset, lanes.offset.lane, exec);
     return;
   }
-  Addresses address;
-  u64 in_range = lanes.addresses(buffer, 0, S::kBytes, address.va);
+  u64 in_range;
+  const LaneAddresses at = lanes.addresses(buffer, 0, S::kBytes, exec, in_range);
   if (!buffer.swizzle && (in_range & exec) == exec) {
-    load_lanes<S>(wave, inst, to, address.va, exec);
+    load_lanes<S>(wave, inst, to, at, exec);
     return;
   }
   for (int i = 0; i < S::kRegisters && wave.stop == Stop::none; ++i) {
-    in_range = lanes.addresses(buffer, i * 4, DwordOf<S>::kBytes, address.va);
-    load_lanes<DwordOf<S>>(wave, inst, Registers<1>(to.reg[i]), address.va, exec & in_range);
+    const LaneAddresses part = lanes.addresses(buffer, i * 4, DwordOf<S>::kBytes, exec, in_range);
+    load_lanes<DwordOf<S>>(wave, inst, Registers<1>(to.reg[i]), part, exec & in_range);
     load_zero<DwordOf<S>>(to.reg[i], exec & ~in_range);
   }
 }
@@ -62,21 +62,21 @@ struct LoadToLds {
 template <class S>
 void store_buffer(Wave& wave, const Inst& inst, const Registers<S::kRegisters>& from) {
   const Buffer buffer(wave, inst);
-  const BufferLanes lanes(wave, inst, buffer);
+  BufferLanes lanes(wave, inst, buffer);
   const u64 exec = wave.exec();
   if (buffer.is_scratch(inst)) {
     store_scratch<S>(wave, inst, from, buffer.base + buffer.soffset, lanes.offset.lane, exec);
     return;
   }
-  Addresses address;
-  u64 in_range = lanes.addresses(buffer, 0, S::kBytes, address.va);
+  u64 in_range;
+  const LaneAddresses at = lanes.addresses(buffer, 0, S::kBytes, exec, in_range);
   if (!buffer.swizzle && (in_range & exec) == exec) {
-    store_lanes<S>(wave, inst, from, address.va, exec);
+    store_lanes<S>(wave, inst, from, at, exec);
     return;
   }
   for (int i = 0; i < S::kRegisters && wave.stop == Stop::none; ++i) {
-    in_range = lanes.addresses(buffer, i * 4, DwordOf<S>::kBytes, address.va);
-    store_lanes<DwordOf<S>>(wave, inst, Registers<1>(from.reg[i]), address.va, exec & in_range);
+    const LaneAddresses part = lanes.addresses(buffer, i * 4, DwordOf<S>::kBytes, exec, in_range);
+    store_lanes<DwordOf<S>>(wave, inst, Registers<1>(from.reg[i]), part, exec & in_range);
   }
 }
 
@@ -102,11 +102,11 @@ struct Atomic {
   static void run(Wave& wave, const Inst& inst) {
     using T = typename Operation::Value;
     const Buffer buffer(wave, inst);
-    const BufferLanes lanes(wave, inst, buffer);
-    Addresses address;
-    const u64 in_range = lanes.addresses(buffer, 0, sizeof(T), address.va);
+    BufferLanes lanes(wave, inst, buffer);
     const u64 exec = wave.exec();
-    atomic_lanes<Operation>(wave, inst, address.va, exec & in_range);
+    u64 in_range;
+    const LaneAddresses at = lanes.addresses(buffer, 0, sizeof(T), exec, in_range);
+    atomic_lanes<Operation>(wave, inst, at, exec & in_range);
     if (inst.dst != op_none) {
       for (u16 i = 0; i < sizeof(T) / 4; ++i) {
         load_zero<Shape<u32>>(vector(wave, static_cast<u16>(inst.dst + i)), exec & ~in_range);

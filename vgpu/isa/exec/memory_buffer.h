@@ -55,6 +55,7 @@ struct Buffer {
 
 struct BufferLanes {
   LaneBuffer index, offset;
+  LaneBuffer low, high;  // of the last addresses()
 
   BufferLanes(Wave& wave, const Inst& inst, const Buffer& buffer) {
     const bool indexed = inst.flags & inst_idxen, offset_in_register = inst.flags & inst_offen;
@@ -69,15 +70,16 @@ struct BufferLanes {
     }
   }
 
-  // The addresses of `bytes` at `more` after each lane's offset. Returns the lanes in range.
-  u64 addresses(const Buffer& buffer, u32 more, u32 bytes, u64* va) const {
-    u64 in_range = 0;
+  // Where `bytes` at `more` after each lane's offset lie, and which lanes are in range.
+  LaneAddresses addresses(const Buffer& buffer, u32 more, u32 bytes, u64 exec, u64& in_range) {
+    in_range = 0;
     for (u32 lane = 0; lane < kLanes; ++lane) {
       const u64 at = buffer.buffer_offset(index.lane[lane], offset.lane[lane] + more);
-      va[lane] = buffer.base + buffer.soffset + at;
+      low.lane[lane] = static_cast<u32>(at);
+      high.lane[lane] = static_cast<u32>(at >> 32);
       in_range |= u64{buffer.in_range(index.lane[lane], at, bytes)} << lane;
     }
-    return in_range;
+    return LaneAddresses::of_pairs(buffer.base + buffer.soffset, low.lane, high.lane, exec);
   }
 };
 

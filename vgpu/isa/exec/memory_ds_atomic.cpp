@@ -54,7 +54,7 @@ void exchange2(Wave& wave, const Inst& inst) {
   const Registers<kWords> first(wave, inst.src[1]), second(wave, inst.src[2]);
   const Registers<kWords> old_first(wave, inst.dst);
   const Registers<kWords> old_second(wave, static_cast<u16>(inst.dst + kWords));
-  for_lanes(wave.exec(), [&](int lane) {
+  for_lanes(wave.exec(), [&](u32 lane) {
     const u32 at = address[lane];
     const T a = lane_value<T>(first, lane), b = lane_value<T>(second, lane);
     set_lane_value<T>(old_first, lane, modify_lds<Swap<T>>(wave, at + inst.imm * kUnit, a, 0));
@@ -69,7 +69,7 @@ void modify_by_memory(Wave& wave, const Inst& inst) {
   using T = typename Operation::Value;
   const u32* address = vector(wave, inst.src[0]);
   const bool in_address = inst.imm & 0x8000;
-  for_lanes(wave.exec(), [&](int lane) {
+  for_lanes(wave.exec(), [&](u32 lane) {
     const u32 a = in_address ? address[lane] & 0x1ffff : address[lane];
     const i32 distance =
         in_address ? static_cast<i32>(address[lane]) >> 17 : static_cast<i16>(inst.imm << 1) >> 1;

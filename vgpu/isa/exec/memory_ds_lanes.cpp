@@ -11,7 +11,7 @@ u32 lane_of(u32 address, i32 offset) { return (address + static_cast<u32>(offset
 // Writes the result to the active lanes.
 void set_active(Wave& wave, u16 dst, const LaneBuffer& result) {
   u32* to = vector(wave, dst);
-  for_lanes(wave.exec(), [&](int lane) { to[lane] = result.lane[lane]; });
+  for_lanes(wave.exec(), [&](u32 lane) { to[lane] = result.lane[lane]; });
 }
 
 // Each active lane sends its value to another; nobody's target reads zero.
@@ -20,7 +20,7 @@ void permute(Wave& wave, const Inst& inst) {
   const u32* data = vector(wave, inst.src[1]);
   LaneBuffer result = {};
   for_lanes(wave.exec(),
-            [&](int lane) { result.lane[lane_of(address[lane], inst.imm)] = data[lane]; });
+            [&](u32 lane) { result.lane[lane_of(address[lane], inst.imm)] = data[lane]; });
   set_active(wave, inst.dst, result);
 }
 

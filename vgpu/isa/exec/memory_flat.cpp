@@ -10,18 +10,14 @@ namespace {
 template <class S>
 struct GlobalLoad {
   static void run(Wave& wave, const Inst& inst) {
-    Addresses address;
-    global_addresses(wave, inst, address.va);
-    load_lanes<S>(wave, inst, {wave, inst.dst}, address.va, wave.exec());
+    load_lanes<S>(wave, inst, {wave, inst.dst}, global_addresses(wave, inst), wave.exec());
   }
 };
 
 template <class S>
 struct GlobalStore {
   static void run(Wave& wave, const Inst& inst) {
-    Addresses address;
-    global_addresses(wave, inst, address.va);
-    store_lanes<S>(wave, inst, {wave, inst.src[1]}, address.va, wave.exec());
+    store_lanes<S>(wave, inst, {wave, inst.src[1]}, global_addresses(wave, inst), wave.exec());
   }
 };
 
@@ -30,10 +26,9 @@ template <class S>
 struct GlobalLoadToLds {
   static void run(Wave& wave, const Inst& inst) {
     if constexpr (S::kRegisters == 1) {
-      Addresses address;
       LaneBuffer data = {};
-      global_addresses(wave, inst, address.va);
-      load_lanes<S>(wave, inst, Registers<1>(data.lane), address.va, wave.exec());
+      const LaneAddresses at = global_addresses(wave, inst);
+      load_lanes<S>(wave, inst, Registers<1>(data.lane), at, wave.exec());
       if (wave.stop == Stop::none) {
         store_to_lds_by_lane(wave, inst, data);
       }
@@ -62,11 +57,9 @@ struct ScratchStore {
 template <class S>
 struct FlatLoad {
   static void run(Wave& wave, const Inst& inst) {
-    Addresses address;
-    global_addresses(wave, inst, address.va);
-    const FlatLanes lanes(wave, address.va);
+    const FlatLanes lanes(wave, inst);
     const Registers<S::kRegisters> to(wave, inst.dst);
-    load_lanes<S>(wave, inst, to, address.va, lanes.global);
+    load_lanes<S>(wave, inst, to, lanes.at, lanes.global);
     if (lanes.scratch && wave.stop == Stop::none) {
       load_scratch<S>(wave, inst, to, flat_scratch(wave), lanes.offset.lane, lanes.scratch);
     }
@@ -79,11 +72,9 @@ struct FlatLoad {
 template <class S>
 struct FlatStore {
   static void run(Wave& wave, const Inst& inst) {
-    Addresses address;
-    global_addresses(wave, inst, address.va);
-    const FlatLanes lanes(wave, address.va);
+    const FlatLanes lanes(wave, inst);
     const Registers<S::kRegisters> from(wave, inst.src[1]);
-    store_lanes<S>(wave, inst, from, address.va, lanes.global);
+    store_lanes<S>(wave, inst, from, lanes.at, lanes.global);
     if (lanes.scratch && wave.stop == Stop::none) {
       store_scratch<S>(wave, inst, from, flat_scratch(wave), lanes.offset.lane, lanes.scratch);
     }

@@ -9,19 +9,15 @@ namespace {
 template <class Operation>
 struct GlobalAtomic {
   static void run(Wave& wave, const Inst& inst) {
-    Addresses address;
-    global_addresses(wave, inst, address.va);
-    atomic_lanes<Operation>(wave, inst, address.va, wave.exec());
+    atomic_lanes<Operation>(wave, inst, global_addresses(wave, inst), wave.exec());
   }
 };
 
 template <class Operation>
 struct FlatAtomic {
   static void run(Wave& wave, const Inst& inst) {
-    Addresses address;
-    global_addresses(wave, inst, address.va);
-    const FlatLanes lanes(wave, address.va);
-    atomic_lanes<Operation>(wave, inst, address.va, lanes.global);
+    const FlatLanes lanes(wave, inst);
+    atomic_lanes<Operation>(wave, inst, lanes.at, lanes.global);
     if (lanes.scratch && wave.stop == Stop::none) {
       atomic_scratch<Operation>(wave, inst, flat_scratch(wave), lanes.offset.lane, lanes.scratch);
     }

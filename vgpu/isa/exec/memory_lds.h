@@ -10,27 +10,27 @@ inline bool in_lds(const Wave& wave, u32 address, u32 bytes) {
   return u64{address} + bytes <= wave.lds_size;
 }
 
-// The highest of all lanes' addresses.
-inline u32 highest_address(const u32* address, u32 offset) {
-  u32 highest = 0;
-  for (int lane = 0; lane < kLanes; ++lane) {
-    const u32 at = address[lane] + offset;
-    highest = at > highest ? at : highest;
+// Whether all active lanes of address + offset are in range, with no wrap of the sum.
+inline bool all_in_lds(const Wave& wave, const u32* address, u32 offset, u32 bytes, u64 mask) {
+  if (mask == 0) {
+    return true;
   }
-  return highest;
+  Lanes16 highest = Lanes16::all(0);
+  for (u32 lane = 0; lane < kLanes; lane += kGroup) {
+    const u32 active = static_cast<u32>(mask >> lane) & kFullGroup;
+    highest = highest.max(Lanes16::load(address + lane).or_else(active, highest));
+  }
+  return u64{highest.highest()} + offset + bytes <= wave.lds_size;
 }
 
 template <class S>
 void load_lds(Wave& wave, const Registers<S::kRegisters>& to, const u32* address, u32 offset,
               u64 mask) {
-  if (mask == kAllLanes && in_lds(wave, highest_address(address, offset), S::kBytes)) {
-    const u8* lds = wave.lds;
-    for (int lane = 0; lane < kLanes; ++lane) {
-      S::load_lane(to, lane, lds + (address[lane] + offset));
-    }
+  if (all_in_lds(wave, address, offset, S::kBytes, mask)) {
+    S::load(to, reinterpret_cast<u64>(wave.lds) + offset, address, mask);
     return;
   }
-  for_lanes(mask, [&](int lane) {
+  for_lanes(mask, [&](u32 lane) {
     static constexpr u8 kZeros[S::kBytes] = {};
     const u32 at = address[lane] + offset;
     S::load_lane(to, lane, in_lds(wave, at, S::kBytes) ? wave.lds + at : kZeros);
@@ -40,14 +40,11 @@ void load_lds(Wave& wave, const Registers<S::kRegisters>& to, const u32* address
 template <class S>
 void store_lds(Wave& wave, const Registers<S::kRegisters>& from, const u32* address, u32 offset,
                u64 mask) {
-  if (mask == kAllLanes && in_lds(wave, highest_address(address, offset), S::kBytes)) {
-    u8* lds = wave.lds;
-    for (int lane = 0; lane < kLanes; ++lane) {
-      S::store_lane(from, lane, lds + (address[lane] + offset));
-    }
+  if (all_in_lds(wave, address, offset, S::kBytes, mask)) {
+    S::store(from, reinterpret_cast<u64>(wave.lds) + offset, address, mask);
     return;
   }
-  for_lanes(mask, [&](int lane) {
+  for_lanes(mask, [&](u32 lane) {
     const u32 at = address[lane] + offset;
     if (in_lds(wave, at, S::kBytes)) {
       S::store_lane(from, lane, wave.lds + at);
@@ -72,7 +69,7 @@ template <class Operation>
 void atomic_lds(Wave& wave, const AtomicOperands<Operation>& operands, const u32* address,
                 u32 offset, u64 mask) {
   using T = typename Operation::Value;
-  for_lanes(mask, [&](int lane) {
+  for_lanes(mask, [&](u32 lane) {
     const u32 at = address[lane] + offset;
     operands.run(lane, [&](T a, T b) { return modify_lds<Operation>(wave, at, a, b); });
   });

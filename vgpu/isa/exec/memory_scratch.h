@@ -21,23 +21,39 @@ inline u64 flat_scratch(const Wave& wave) {
   return wave.s[op_flat_scratch] | u64{wave.s[op_flat_scratch + 1]} << 32;
 }
 
-inline void scratch_addresses(u64 base, const u32* offset, u32 more, u64* va) {
-  for (u32 lane = 0; lane < kLanes; ++lane) {
-    va[lane] = scratch_address(base, offset[lane] + more, lane);
+// The addresses of one dword, or part of one, per lane. The interleaved offset has 32 bits for up
+// to 64 MiB of private memory per lane; an offset beyond that has an upper half, too.
+struct ScratchLanes {
+  LaneBuffer low, high;
+  LaneAddresses at;
+
+  ScratchLanes(u64 base, const u32* offset, u32 more, u64 mask) : at{base, low.lane} {
+    u32 all = 0;
+    for (u32 lane = 0; lane < kLanes; ++lane) {
+      const u32 byte = offset[lane] + more;
+      low.lane[lane] = (byte & ~3u) * kLanes + lane * 4 + byte % 4;
+      high.lane[lane] = byte >> 26;
+      all |= high.lane[lane];
+    }
+    if (all != 0) {
+      at = LaneAddresses::of_pairs(base, low.lane, high.lane, mask);
+    }
   }
-}
+};
 
 // Whether an access of `bytes` stays within a dword, or within whole dwords, in every lane.
 inline bool within_dwords(const u32* offset, u32 bytes, u64 mask) {
   const u32 room = bytes < 4 ? 4 - bytes : 0;
-  bool within = true;
-  for_lanes(mask, [&](int lane) { within &= offset[lane] % 4 <= room; });
-  return within;
+  u64 within = 0;
+  for (u32 lane = 0; lane < kLanes; ++lane) {
+    within |= u64{offset[lane] % 4 <= room} << lane;
+  }
+  return (mask & ~within) == 0;
 }
 
 // The bytes of one lane, wherever they lie. False after a fault.
 [[gnu::cold]] inline bool copy_scratch_bytes(Wave& wave, const Inst& inst, u64 base, u32 offset,
-                                             int lane, u8* bytes, u32 count, bool write) {
+                                             u32 lane, u8* bytes, u32 count, bool write) {
   for (u32 i = 0; i < count; ++i) {
     const u64 va = scratch_address(base, offset + i, lane);
     u8* host = wave.memory->translate(va, write ? u64{page_write} : 0);
@@ -56,15 +72,13 @@ void load_scratch(Wave& wave, const Inst& inst, const Registers<S::kRegisters>& 
   if (within_dwords(offset, S::kBytes, mask)) {
     using Part = std::conditional_t<S::kRegisters == 1, S, Shape<u32>>;
     for (u32 i = 0; i < S::kRegisters && wave.stop == Stop::none; ++i) {
-      Addresses part;
-      scratch_addresses(base, offset, i * 4, part.va);
-      const Registers<1> reg(to.reg[i]);
-      load_lanes<Part>(wave, inst, reg, part.va, mask);
+      const ScratchLanes lanes(base, offset, i * 4, mask);
+      load_lanes<Part>(wave, inst, Registers<1>(to.reg[i]), lanes.at, mask);
     }
     return;
   }
   for (; mask; mask &= mask - 1) {
-    const int lane = std::countr_zero(mask);
+    const u32 lane = static_cast<u32>(std::countr_zero(mask));
     u8 bytes[S::kBytes];
     if (!copy_scratch_bytes(wave, inst, base, offset[lane], lane, bytes, S::kBytes, false)) {
       return;
@@ -79,15 +93,13 @@ void store_scratch(Wave& wave, const Inst& inst, const Registers<S::kRegisters>&
   if (within_dwords(offset, S::kBytes, mask)) {
     using Part = std::conditional_t<S::kRegisters == 1, S, Shape<u32>>;
     for (u32 i = 0; i < S::kRegisters && wave.stop == Stop::none; ++i) {
-      Addresses part;
-      scratch_addresses(base, offset, i * 4, part.va);
-      const Registers<1> reg(from.reg[i]);
-      store_lanes<Part>(wave, inst, reg, part.va, mask);
+      const ScratchLanes lanes(base, offset, i * 4, mask);
+      store_lanes<Part>(wave, inst, Registers<1>(from.reg[i]), lanes.at, mask);
     }
     return;
   }
   for (; mask; mask &= mask - 1) {
-    const int lane = std::countr_zero(mask);
+    const u32 lane = static_cast<u32>(std::countr_zero(mask));
     u8 bytes[S::kBytes];
     S::store_lane(from, lane, bytes);
     if (!copy_scratch_bytes(wave, inst, base, offset[lane], lane, bytes, S::kBytes, true)) {
@@ -102,7 +114,7 @@ void atomic_scratch(Wave& wave, const Inst& inst, u64 base, const u32* offset, u
   using T = typename Operation::Value;
   const AtomicOperands<Operation> operands(wave, inst);
   for (; mask && wave.stop == Stop::none; mask &= mask - 1) {
-    const int lane = std::countr_zero(mask);
+    const u32 lane = static_cast<u32>(std::countr_zero(mask));
     T old;
     auto* bytes = reinterpret_cast<u8*>(&old);
     if (!copy_scratch_bytes(wave, inst, base, offset[lane], lane, bytes, sizeof(T), false)) {
