@@ -236,7 +236,8 @@ std::string gpr_idx_name(u32 value) {
   std::string list;
   for (int i = 0; i < 4; ++i) {
     if (value >> i & 1) {
-      list += (list.empty() ? "" : ",") + std::string(kNames[i]);
+      list += list.empty() ? "" : ",";
+      list += kNames[i];
     }
   }
   return fmt::format("gpr_idx({})", list);

@@ -65,7 +65,7 @@ std::string operands(const Inst& inst) {
   if (op.dst == Type::none) {
     return "";
   }
-  std::string text = " " + operand_name(inst.dst, op.dst, 0);
+  std::string text = fmt::format(" {}", operand_name(inst.dst, op.dst, 0));
   if (op.has(trait::carry_out)) {
     text += ", " + operand_name(inst.sdst, Type::b64, 0);
   }
