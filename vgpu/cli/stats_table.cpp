@@ -75,7 +75,8 @@ std::string stats_table(const std::string& text) {
   for (const json& queue : stats["queues"]) {
     queues.push_back(queue_row(queue));
   }
-  table += queues.size() > 1 ? "\n" + layout(queues) : "\nNo queues.\n";
+  table += "\n";
+  table += queues.size() > 1 ? layout(queues) : "No queues.\n";
   if (stats["cost_model"] != "none") {
     table += fmt::format("\nTimes include the cost model {} (emulated).\n",
                          text_of(stats["cost_model"]));
