@@ -1,7 +1,9 @@
 // Device files are found by every way libc has to open, look at or list a file.
 #include <dirent.h>
+#include <glob.h>
 #include <gtest/gtest.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/inotify.h>
@@ -57,7 +59,7 @@ TEST(Files, StdioAndStreamsFindTheTopology) {
 }
 
 TEST(Files, DirectoriesAreListedInEveryWay) {
-  std::set<std::string> by_readdir, by_scandir, by_iterator;
+  std::set<std::string> by_readdir, by_scandir, by_iterator, by_glob;
   DIR* nodes = ::opendir("/sys/class/kfd/kfd/topology/nodes");
   ASSERT_NE(nodes, nullptr);
   while (const dirent* entry = ::readdir(nodes)) {
@@ -77,7 +79,16 @@ TEST(Files, DirectoriesAreListedInEveryWay) {
        std::filesystem::directory_iterator("/sys/class/kfd/kfd/topology/nodes")) {
     by_iterator.insert(entry.path().filename());
   }
+  glob_t matches{};
+  ASSERT_EQ(::glob("/sys/class/kfd/kfd/topology/nodes/?", 0, nullptr, &matches), 0);
+  for (std::size_t i = 0; i < matches.gl_pathc; ++i) {
+    const std::string path = matches.gl_pathv[i];
+    EXPECT_EQ(path.find("/sys/class/kfd/kfd/topology/nodes/"), 0u) << path;
+    by_glob.insert(path.substr(path.rfind('/') + 1));
+  }
+  ::globfree(&matches);
   const std::set<std::string> expected = {"0", "1"};
+  EXPECT_EQ(by_glob, expected);
   EXPECT_EQ(by_readdir, expected);
   EXPECT_EQ(by_scandir, expected);
   EXPECT_EQ(by_iterator, expected);
@@ -158,6 +169,29 @@ TEST(Files, GeneratedFilesAreFoundRelativeToADirectory) {
   ASSERT_EQ(::chdir("/sys/kernel/debug/kfd"), 0);
   EXPECT_NE(read_fd(UniqueFd(::open("rls", O_RDONLY)).get()), "");
   ASSERT_EQ(::chdir("/"), 0);
+}
+
+TEST(Files, SharedFilesCannotBeMadeShorter) {
+  Gpu gpu;
+  // The server has them mapped: it would die of SIGBUS.
+  EXPECT_EQ(::ftruncate(gpu.kfd.get(), 0), -1);
+  EXPECT_EQ(::ftruncate(gpu.render.get(), 0), -1);
+}
+
+TEST(Files, ThreadsWithTheSmallestStackOpenFiles) {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, 16384);  // PTHREAD_STACK_MIN of older systems
+  pthread_t thread;
+  const auto body = [](void*) -> void* {
+    const UniqueFd null(::open("/dev/null", O_RDONLY));
+    const UniqueFd kfd = open_kfd();
+    return null && kfd_minor(kfd.get()) == 17 ? &errno : nullptr;
+  };
+  ASSERT_EQ(pthread_create(&thread, &attributes, body, nullptr), 0);
+  void* result = nullptr;
+  pthread_join(thread, &result);
+  EXPECT_NE(result, nullptr);
 }
 
 TEST(Files, WatchersSeeTheDeviceBeingOpened) {

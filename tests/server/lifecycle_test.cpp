@@ -178,6 +178,17 @@ TEST_F(Lifecycle, WhatARunLeftBehindGoesWithTheNext) {
   EXPECT_TRUE(leftovers().empty());
 }
 
+TEST_F(Lifecycle, AClientInAPidNamespaceIsServed) {
+  if (run({"unshare", "--pid", "--fork", "true"}).status != 0) {
+    GTEST_SKIP() << "no right to make a pid namespace";
+  }
+  ASSERT_EQ(start("lab").status, 0);
+  EXPECT_EQ(run({"unshare", "--pid", "--fork", "--mount-proc", vgpu(), "exec", "lab", "--",
+                 client(), "version"})
+                .out,
+            "1.17\n");
+}
+
 TEST_F(Lifecycle, TwoDevicesSideBySide) {
   ASSERT_EQ(start("old", {"--kfd", "1.11"}).status, 0);
   ASSERT_EQ(start("new", {"--profile", "mi50"}).status, 0);

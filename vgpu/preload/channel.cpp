@@ -51,7 +51,8 @@ ssize_t send_raw(int fd, const msghdr* message) {
 ssize_t receive_raw(int fd, msghdr* message) {
   ssize_t received;
   do {
-    received = syscall(SYS_recvmsg, fd, message, MSG_CMSG_CLOEXEC);
+    // MSG_TRUNC: the true length, also of what the caller does not want.
+    received = syscall(SYS_recvmsg, fd, message, MSG_CMSG_CLOEXEC | MSG_TRUNC);
   } while (received < 0 && errno == EINTR);
   return received;
 }
@@ -99,7 +100,7 @@ int connect_to_server() {
   if (fd < 0) {
     return -1;
   }
-  char path[PATH_MAX + 16];
+  char path[kMaxDirectory + 16];
   int length = snprintf(path, sizeof path, "%s/%s", here.directory, wire::kSocketName);
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -167,15 +168,14 @@ Connection* own_connection() {
 }
 
 ssize_t send_request(int fd, const Message& message) {
-  wire::Request request;
+  wire::RequestHeader request;
   request.kind = message.kind;
   request.size = message.size;
   request.tid = static_cast<gp::i32>(syscall(SYS_gettid));
   request.argument = message.argument;
   request.file_device = message.file_device;
   request.file_inode = message.file_inode;
-  iovec parts[2] = {{&request, wire::kRequestHeader},
-                    {const_cast<void*>(message.data), message.size}};
+  iovec parts[2] = {{&request, sizeof request}, {const_cast<void*>(message.data), message.size}};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
   msghdr header{};
   header.msg_iov = parts;
@@ -195,14 +195,12 @@ ssize_t send_request(int fd, const Message& message) {
 // The driver's result, or kLost if the server has gone. The data goes straight to the program's
 // memory: if that is not writable the kernel says EFAULT, as it does for a real ioctl.
 int receive_reply(int fd, Answer& answer) {
-  wire::Reply reply;
-  iovec parts[3] = {{&reply, wire::kReplyHeader},
-                    {answer.data, answer.capacity},
-                    {reply.data, sizeof reply.data}};  // what does not fit, unread
+  wire::ReplyHeader reply;
+  iovec parts[2] = {{&reply, sizeof reply}, {answer.data, answer.capacity}};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
   msghdr header{};
   header.msg_iov = parts;
-  header.msg_iovlen = 3;
+  header.msg_iovlen = 2;
   header.msg_control = control;
   header.msg_controllen = sizeof control;
   const ssize_t received = receive_raw(fd, &header);

@@ -59,7 +59,7 @@ void report_lost_device() {
   if (reported.exchange(true)) {
     return;
   }
-  char text[PATH_MAX + 128];
+  char text[kMaxDirectory + 128];
   const int length = snprintf(text, sizeof text,
                               "vgpu: the virtual GPU in %s has gone (hint: is vgpud running? its "
                               "log is there)\n",

@@ -1,14 +1,16 @@
 // The virtual device of this process: the runtime directory that its environment names.
 #pragma once
 
-#include <limits.h>
 #include <stddef.h>
 
 namespace vgpu::preload {
 
+// Names are kept short: they are put together on the stacks of other people's threads.
+constexpr size_t kMaxDirectory = 1024;
+
 struct Device {
-  char directory[PATH_MAX];  // no slash at the end
-  char tree[PATH_MAX];       // where the device files are laid out
+  char directory[kMaxDirectory];  // no slash at the end
+  char tree[kMaxDirectory];       // where the device files are laid out
   size_t tree_length;
 };
 

@@ -49,7 +49,7 @@ void remember(int fd, std::atomic<gp::u64>& inode) {
 
 // Watchers see the open, as they do on a real device node.
 void touch_node() {
-  char node[PATH_MAX + 16];
+  char node[kMaxDirectory + 16];
   snprintf(node, sizeof node, "%s/dev/kfd", device()->tree);
   const long fd = syscall(SYS_openat, AT_FDCWD, node, O_RDONLY | O_CLOEXEC);
   if (fd >= 0) {

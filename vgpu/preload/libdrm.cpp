@@ -74,7 +74,7 @@ VGPU_EXPORT const char* amdgpu_get_marketing_name(void* handle) {
   if (here == nullptr) {
     return original_amdgpu_get_marketing_name(handle);
   }
-  char file[PATH_MAX + 32];
+  char file[kMaxDirectory + 32];
   snprintf(file, sizeof file, "%s/%s", here->directory, wire::kMarketingName);
   const int fd = static_cast<int>(syscall(SYS_openat, AT_FDCWD, file, O_RDONLY | O_CLOEXEC));
   if (fd >= 0) {

@@ -1,5 +1,6 @@
 // Whatever else takes a file name: access, chdir, readlink, realpath, extended attributes,
 // inotify; and popen, for one question.
+#include <glob.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -29,6 +30,10 @@ VGPU_ORIGINAL(__realpath_chk, char*(const char*, char*, size_t));
 VGPU_ORIGINAL(canonicalize_file_name, char*(const char*));
 VGPU_ORIGINAL(inotify_add_watch, int(int, const char*, uint32_t));
 VGPU_ORIGINAL(popen,       FILE*(const char*, const char*));
+VGPU_ORIGINAL(__readlink_chk, ssize_t(const char*, char*, size_t, size_t));
+VGPU_ORIGINAL(__readlinkat_chk, ssize_t(int, const char*, char*, size_t, size_t));
+VGPU_ORIGINAL(glob,        int(const char*, int, int (*)(const char*, int), glob_t*));
+VGPU_ORIGINAL(glob64,      int(const char*, int, int (*)(const char*, int), glob64_t*));
 VGPU_ORIGINAL(getxattr,    ssize_t(const char*, const char*, void*, size_t));
 VGPU_ORIGINAL(lgetxattr,   ssize_t(const char*, const char*, void*, size_t));
 VGPU_ORIGINAL(listxattr,   ssize_t(const char*, char*, size_t));
@@ -38,6 +43,14 @@ VGPU_ORIGINAL(llistxattr,  ssize_t(const char*, char*, size_t));
 // Where the file lies, or the name as it is.
 const char* place_of(const char* name, Path& path) {
   return resolve(name, path) ? path.place : name;
+}
+
+template <class List>
+int with_names_restored(int result, List* list) {
+  for (size_t i = 0; result == 0 && i < list->gl_pathc; ++i) {
+    restore_name(list->gl_pathv[list->gl_offs + i]);
+  }
+  return result;
 }
 
 }  // namespace
@@ -80,6 +93,18 @@ VGPU_EXPORT ssize_t readlinkat(int directory, const char* file, char* buffer,
                                size_t size) noexcept {
   Path path;
   return original_readlinkat(directory, place_of(file, path), buffer, size);
+}
+
+VGPU_EXPORT ssize_t __readlink_chk(const char* file, char* buffer, size_t size,
+                                   size_t capacity) noexcept {
+  Path path;
+  return original___readlink_chk(place_of(file, path), buffer, size, capacity);
+}
+
+VGPU_EXPORT ssize_t __readlinkat_chk(int directory, const char* file, char* buffer, size_t size,
+                                     size_t capacity) noexcept {
+  Path path;
+  return original___readlinkat_chk(directory, place_of(file, path), buffer, size, capacity);
 }
 
 VGPU_EXPORT char* realpath(const char* file, char* buffer) noexcept {
@@ -130,6 +155,23 @@ VGPU_EXPORT ssize_t llistxattr(const char* file, char* list, size_t size) noexce
 VGPU_EXPORT int inotify_add_watch(int fd, const char* file, uint32_t mask) noexcept {
   Path path;
   return original_inotify_add_watch(fd, place_of(file, path), mask);
+}
+
+// libc's glob lists directories by itself: it is given the place and the names are put right.
+VGPU_EXPORT int glob(const char* pattern, int flags, int (*on_error)(const char*, int),
+                     glob_t* list) noexcept {
+  Path path;
+  const bool ours = resolve(pattern, path);
+  const int result = original_glob(ours ? path.place : pattern, flags, on_error, list);
+  return ours ? with_names_restored(result, list) : result;
+}
+
+VGPU_EXPORT int glob64(const char* pattern, int flags, int (*on_error)(const char*, int),
+                       glob64_t* list) noexcept {
+  Path path;
+  const bool ours = resolve(pattern, path);
+  const int result = original_glob64(ours ? path.place : pattern, flags, on_error, list);
+  return ours ? with_names_restored(result, list) : result;
 }
 
 // rocminfo 5.2 asks lsmod whether the driver is loaded. A machine without modules has no answer.

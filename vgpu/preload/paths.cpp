@@ -40,7 +40,7 @@ bool is_within(const char* path, const char* root) {
 
 // Removes "//", "/./" and "/x/..". Symbolic links do not matter: below our roots only
 // /sys/class/kfd/kfd is one, and nobody goes up from there.
-bool normalize(const char* name, char (&out)[PATH_MAX]) {
+bool normalize(const char* name, char (&out)[kMaxName]) {
   size_t length = 0;
   while (*name != '\0') {
     while (*name == '/') {
@@ -108,9 +108,6 @@ bool resolve(const char* name, Path& path) {
     return false;
   }
   const Device& here = *device();
-  if (here.tree_length + strlen(path.name) >= sizeof path.place) {
-    return false;
-  }
   memcpy(path.place, here.tree, here.tree_length);
   strcpy(path.place + here.tree_length, path.name);
   path.kind = kind_of(path.name, path.minor);
@@ -124,7 +121,7 @@ bool resolve_at(int directory, const char* name, Path& path) {
   if (name[0] == '\0' || !has_open_directory.load(std::memory_order_relaxed)) {
     return false;
   }
-  char link[32], full[PATH_MAX];
+  char link[32], full[kMaxDirectory + kMaxName];
   if (directory == AT_FDCWD) {
     strcpy(link, "/proc/self/cwd");
   } else {

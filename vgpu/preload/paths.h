@@ -1,9 +1,8 @@
 // Which file names belong to the virtual device.
 #pragma once
 
-#include <limits.h>
-
 #include "base/types.h"
+#include "preload/device.h"
 
 namespace vgpu::preload {
 
@@ -15,11 +14,14 @@ enum class PathKind {
   tree,       // lies in the runtime directory
 };
 
+// No file of the device has a longer one.
+constexpr size_t kMaxName = 256;
+
 struct Path {
   PathKind kind = PathKind::foreign;
   gp::u32 minor = 0;
-  char name[PATH_MAX];   // the path as the program means it, without "//", "." and ".."
-  char place[PATH_MAX];  // where it lies in the tree (all kinds but foreign)
+  char name[kMaxName];  // the path as the program means it, without "//", "." and ".."
+  char place[kMaxDirectory + kMaxName];  // where it lies in the tree
 };
 
 // False, and `path` untouched, if the name is not ours. Absolute names only.

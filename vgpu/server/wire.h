@@ -36,30 +36,34 @@ enum Kind : gp::u32 {
   kind_attach = 11,
 };
 
-struct Request {
+struct RequestHeader {
   gp::u32 magic = kMagic;
   gp::u32 version = kVersion;
   gp::u32 kind = 0;
-  gp::u32 size = 0;  // bytes used of data
+  gp::u32 size = 0;  // bytes of data that follow
   gp::i32 tid = 0;   // gettid() of the caller, in its own pid namespace
   gp::u32 pad = 0;
   gp::u64 argument = 0;
   gp::u64 file_device = 0;  // fstat of the fd the ioctl was made on
   gp::u64 file_inode = 0;
+};
+struct Request : RequestHeader {
   gp::u8 data[kMaxData];
 };
-constexpr gp::u32 kRequestHeader = 48;
-static_assert(sizeof(Request) == kRequestHeader + kMaxData);
+constexpr gp::u32 kRequestHeader = sizeof(RequestHeader);
+static_assert(kRequestHeader == 48 && sizeof(Request) == kRequestHeader + kMaxData);
 
-// A failed call of the command line (stats, inject, ...) carries the error's text in data.
-struct Reply {
+struct ReplyHeader {
   gp::u32 magic = kMagic;
   gp::i32 result = 0;  // >= 0, or -errno
   gp::u32 size = 0;
   gp::u32 pad = 0;
+};
+// A failed call of the command line (stats, inject, ...) carries the error's text in data.
+struct Reply : ReplyHeader {
   gp::u8 data[kMaxData];
 };
-constexpr gp::u32 kReplyHeader = 16;
-static_assert(sizeof(Reply) == kReplyHeader + kMaxData);
+constexpr gp::u32 kReplyHeader = sizeof(ReplyHeader);
+static_assert(kReplyHeader == 16 && sizeof(Reply) == kReplyHeader + kMaxData);
 
 }  // namespace vgpu::wire
