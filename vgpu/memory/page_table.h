@@ -76,7 +76,7 @@ class PageTable {
   struct Leaf {
     u64 entry, end;
   };
-  Leaf leaf(u64 va) const {
+  [[gnu::always_inline]] Leaf leaf(u64 va) const {
     if (va >> kVaBits) {
       return {0, va};
     }

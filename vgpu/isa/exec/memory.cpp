@@ -26,9 +26,8 @@ Handler select_memory(const Inst& inst) {
     case Format::flat:
     case Format::global:
     case Format::scratch: return first_of(inst, {select_flat, select_flat_atomic});
-    case Format::mubuf: return first_of(inst, {select_buffer, select_typed_buffer});
-    case Format::mtbuf: return select_typed_buffer(inst);
-    default: return nullptr;
+    case Format::mubuf: return select_buffer(inst);
+    default: return nullptr;  // MTBUF: conversion between formats is for graphics
   }
 }
 

@@ -12,7 +12,6 @@ Handler select_ds_atomic(const Inst& inst);      // memory_ds_atomic.cpp
 Handler select_ds_cross_lane(const Inst& inst);  // memory_ds_lanes.cpp: permute, append, GWS
 Handler select_flat(const Inst& inst);           // memory_flat.cpp: FLAT, GLOBAL, SCRATCH
 Handler select_flat_atomic(const Inst& inst);    // memory_flat_atomic.cpp
-Handler select_buffer(const Inst& inst);         // memory_buffer.cpp: MUBUF
-Handler select_typed_buffer(const Inst& inst);   // memory_format.cpp: MTBUF and formats of MUBUF
+Handler select_buffer(const Inst& inst);         // memory_buffer.cpp
 
 }  // namespace vgpu::isa::VGPU_ENGINE

@@ -1,5 +1,6 @@
-// MUBUF without format conversion: loads, stores, atomics, cache control. Out of range loads give
-// zero and stores are dropped, dword by dword.
+// MUBUF: loads, stores, atomics, cache control. Out of range loads give zero and stores are
+// dropped, dword by dword. The instructions that convert between data formats are those of graphics
+// and are not implemented.
 #include "isa/exec/memory_buffer.h"
 
 #include "isa/exec/memory.h"
@@ -22,12 +23,14 @@ using DwordOf = std::conditional_t<S::kRegisters == 1, S, Shape<u32>>;
 template <class S>
 void load_buffer(Wave& wave, const Inst& inst, const Registers<S::kRegisters>& to) {
   const Buffer buffer(wave, inst);
-  BufferLanes lanes(wave, inst, buffer);
   const u64 exec = wave.exec();
   if (buffer.is_scratch(inst)) {
-    load_scratch<S>(wave, inst, to, buffer.base + buffer.soffset, lanes.offset.lane, exec);
+    LaneBuffer offset;
+    scratch_buffer_offsets(wave, inst, offset);
+    load_scratch<S>(wave, inst, to, buffer.base + buffer.soffset, offset.lane, exec);
     return;
   }
+  BufferLanes lanes(wave, inst, buffer);
   u64 in_range;
   const LaneAddresses at = lanes.addresses(buffer, 0, S::kBytes, exec, in_range);
   if (!buffer.swizzle && (in_range & exec) == exec) {
@@ -62,12 +65,14 @@ struct LoadToLds {
 template <class S>
 void store_buffer(Wave& wave, const Inst& inst, const Registers<S::kRegisters>& from) {
   const Buffer buffer(wave, inst);
-  BufferLanes lanes(wave, inst, buffer);
   const u64 exec = wave.exec();
   if (buffer.is_scratch(inst)) {
-    store_scratch<S>(wave, inst, from, buffer.base + buffer.soffset, lanes.offset.lane, exec);
+    LaneBuffer offset;
+    scratch_buffer_offsets(wave, inst, offset);
+    store_scratch<S>(wave, inst, from, buffer.base + buffer.soffset, offset.lane, exec);
     return;
   }
+  BufferLanes lanes(wave, inst, buffer);
   u64 in_range;
   const LaneAddresses at = lanes.addresses(buffer, 0, S::kBytes, exec, in_range);
   if (!buffer.swizzle && (in_range & exec) == exec) {

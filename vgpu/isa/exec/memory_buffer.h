@@ -53,6 +53,17 @@ struct Buffer {
   }
 };
 
+// The offsets of lanes into private memory.
+inline void scratch_buffer_offsets(Wave& wave, const Inst& inst, LaneBuffer& offset) {
+  broadcast(offset, static_cast<u32>(inst.imm));
+  if (inst.flags & inst_offen) {
+    const u32* voffset = vector(wave, inst.src[0]);
+    for (u32 lane = 0; lane < kLanes; ++lane) {
+      offset.lane[lane] += voffset[lane];
+    }
+  }
+}
+
 struct BufferLanes {
   LaneBuffer index, offset;
   LaneBuffer low, high;  // of the last addresses()

@@ -19,12 +19,16 @@ void write(Wave& wave, const Inst& inst) {
 template <class S, u32 kScale>
 void read2(Wave& wave, const Inst& inst) {
   constexpr u32 kUnit = S::kBytes * kScale;
-  // The first element may go to the address register.
-  LaneBuffer address;
-  std::copy_n(vector(wave, inst.src[0]), kLanes, address.lane);
-  const auto second = static_cast<u16>(inst.dst + S::kRegisters);
-  load_lds<S>(wave, {wave, inst.dst}, address.lane, inst.imm * kUnit, wave.exec());
-  load_lds<S>(wave, {wave, second}, address.lane, inst.ext * kUnit, wave.exec());
+  const Registers<S::kRegisters> first(wave, inst.dst);
+  const Registers<S::kRegisters> second(wave, static_cast<u16>(inst.dst + S::kRegisters));
+  const u32* address = vector(wave, inst.src[0]);
+  LaneBuffer copy;
+  if (std::find(first.reg, first.reg + S::kRegisters, address) != first.reg + S::kRegisters) {
+    std::copy_n(address, kLanes, copy.lane);  // the first element goes to the address register
+    address = copy.lane;
+  }
+  load_lds<S>(wave, first, address, inst.imm * kUnit, wave.exec());
+  load_lds<S>(wave, second, address, inst.ext * kUnit, wave.exec());
 }
 
 template <class S, u32 kScale>

@@ -17,16 +17,19 @@ inline LaneAddresses global_addresses(Wave& wave, const Inst& inst) {
   return LaneAddresses::of_pairs(offset, low, high, wave.exec());
 }
 
+inline void add_constant(const u32* lanes, u32 constant, LaneBuffer& sum) {
+  for (u32 lane = 0; lane < kLanes; ++lane) {
+    sum.lane[lane] = lanes[lane] + constant;
+  }
+}
+
 // Scratch instructions address by a VGPR or by an SGPR.
 inline void scratch_offsets(Wave& wave, const Inst& inst, LaneBuffer& offset) {
   if (inst.src[0] == op_none) {
     broadcast(offset, scalar32(wave, inst, inst.soffset) + static_cast<u32>(inst.imm));
     return;
   }
-  const u32* vaddr = vector(wave, inst.src[0]);
-  for (int lane = 0; lane < kLanes; ++lane) {
-    offset.lane[lane] = vaddr[lane] + static_cast<u32>(inst.imm);
-  }
+  add_constant(vector(wave, inst.src[0]), static_cast<u32>(inst.imm), offset);
 }
 
 // Which memory each active lane of a FLAT instruction means: the upper 16 bits of an address select
@@ -38,12 +41,17 @@ struct FlatLanes {
 
   FlatLanes(Wave& wave, const Inst& inst) : at(global_addresses(wave, inst)) {
     const u64 exec = wave.exec();
-    if (!at.high) {  // one aperture for all, but for addresses that wrap around at its end
-      const u64 begin = at.base >> 48, end = (at.base + 0xffffffff) >> 48;
-      if (begin == end && begin != wave.shared_base_hi && begin != wave.private_base_hi) {
-        global = exec;
-        return;
+    // Mostly all lanes mean the same.
+    const u64 first = at.base >> 48, last = (at.base + 0xffffffff) >> 48;
+    if (!at.high && first == last) {
+      u64& all = first == wave.shared_base_hi    ? shared
+                 : first == wave.private_base_hi ? scratch
+                                                 : global;
+      all = exec;
+      if (!global) {
+        add_constant(at.low, static_cast<u32>(at.base), offset);
       }
+      return;
     }
     for (u32 lane = 0; lane < kLanes; ++lane) {
       const u64 va = at[lane];

@@ -25,7 +25,10 @@ inline u64 flat_scratch(const Wave& wave) {
 // to 64 MiB of private memory per lane; an offset beyond that has an upper half, too.
 struct ScratchLanes {
   LaneBuffer low, high;
-  LaneAddresses at;
+  LaneAddresses at;  // points to these
+
+  ScratchLanes(const ScratchLanes&) = delete;
+  ScratchLanes& operator=(const ScratchLanes&) = delete;
 
   ScratchLanes(u64 base, const u32* offset, u32 more, u64 mask) : at{base, low.lane} {
     u32 all = 0;
@@ -66,9 +69,51 @@ inline bool within_dwords(const u32* offset, u32 bytes, u64 mask) {
   return true;
 }
 
+// An offset that is the same for all lanes, as that of a variable on the stack: each dword is a row
+// of 256 bytes. Returns the host address of the first row, or zero if this is not such an access.
+template <class S>
+u64 scratch_rows(const Wave& wave, u64 base, u32 offset, u64 need) {
+  if constexpr (S::kBytes % 4 == 0) {
+    const u64 va = base + u64{offset} * kLanes;
+    u64 delta;
+    if (offset % 4 == 0 &&
+        one_translation(*wave.memory, va, va + S::kBytes * kLanes - 1, need, delta)) {
+      return va + delta;
+    }
+  }
+  return 0;
+}
+
+inline void load_row(u32* reg, const u8* from, u64 mask) {
+  for (u32 lane = 0; lane < kLanes; lane += kGroup) {
+    const u32 active = static_cast<u32>(mask >> lane) & kFullGroup;
+    const Lanes16 row = Lanes16::load(from + lane * 4);
+    (active == kFullGroup ? row : row.or_else(active, Lanes16::load(reg + lane))).store(reg + lane);
+  }
+}
+
+inline void store_row(const u32* reg, u8* to, u64 mask) {
+  for (u32 lane = 0; lane < kLanes; lane += kGroup) {
+    const u32 active = static_cast<u32>(mask >> lane) & kFullGroup;
+    const Lanes16 row = Lanes16::load(reg + lane);
+    active == kFullGroup ? row.store(to + lane * 4) : row.store_masked(active, to + lane * 4);
+  }
+}
+
 template <class S>
 void load_scratch(Wave& wave, const Inst& inst, const Registers<S::kRegisters>& to, u64 base,
                   const u32* offset, u64 mask) {
+  if (mask == 0) {
+    return;
+  }
+  if (uniform(offset, mask)) {
+    if (const u64 rows = scratch_rows<S>(wave, base, offset[std::countr_zero(mask)], 0)) {
+      for (u32 i = 0; i < S::kRegisters; ++i) {
+        load_row(to.reg[i], host_pointer(rows + i * 4 * kLanes), mask);
+      }
+      return;
+    }
+  }
   if (within_dwords(offset, S::kBytes, mask)) {
     using Part = std::conditional_t<S::kRegisters == 1, S, Shape<u32>>;
     for (u32 i = 0; i < S::kRegisters && wave.stop == Stop::none; ++i) {
@@ -90,6 +135,17 @@ void load_scratch(Wave& wave, const Inst& inst, const Registers<S::kRegisters>& 
 template <class S>
 void store_scratch(Wave& wave, const Inst& inst, const Registers<S::kRegisters>& from, u64 base,
                    const u32* offset, u64 mask) {
+  if (mask == 0) {
+    return;
+  }
+  if (uniform(offset, mask)) {
+    if (const u64 rows = scratch_rows<S>(wave, base, offset[std::countr_zero(mask)], page_write)) {
+      for (u32 i = 0; i < S::kRegisters; ++i) {
+        store_row(from.reg[i], host_pointer(rows + i * 4 * kLanes), mask);
+      }
+      return;
+    }
+  }
   if (within_dwords(offset, S::kBytes, mask)) {
     using Part = std::conditional_t<S::kRegisters == 1, S, Shape<u32>>;
     for (u32 i = 0; i < S::kRegisters && wave.stop == Stop::none; ++i) {
