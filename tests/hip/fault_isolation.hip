@@ -1,5 +1,6 @@
 // TEST: a process with a wild access, a trap or an illegal instruction dies; its neighbour works on
 // TIMEOUT: 120
+// SANITIZE:
 #include "processes.h"
 
 __global__ void wild_store(u32* address) { *address = 1; }

@@ -1,4 +1,5 @@
 // TEST: a captured and a built graph run, again and again
+// SANITIZE:
 #include "check.h"
 
 __global__ void scale(const u32* in, u32* out, u32 factor) {

@@ -1,5 +1,6 @@
 // TEST: eight host threads use the device at once, each with streams, copies and memory of its own
 // TIMEOUT: 120
+// SANITIZE:
 #include <thread>
 
 #include "check.h"

@@ -1,5 +1,6 @@
 // TEST: a memory handle opened in another process shows the same memory
 // RUN: --kfd dkms
+// SANITIZE:
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -1,5 +1,6 @@
 // TEST: kill -9 of a process at any moment frees the device for the others
 // TIMEOUT: 180
+// SANITIZE:
 #include <signal.h>
 
 #include "processes.h"

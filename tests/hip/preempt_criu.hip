@@ -1,6 +1,7 @@
 // TEST: CRIU pause and unpause at random moments loses nothing
 // LABELS: preempt
 // TIMEOUT: 240
+// SANITIZE: 40
 #include "kfd_control.h"
 #include "preempt_counter.h"
 #include "preempt_workload.h"

@@ -1,4 +1,5 @@
 // TEST: a tracer that suspends another process's queues at random moments changes none of its
+// SANITIZE: 60
 // results LABELS: preempt TIMEOUT: 240
 #include <sys/ptrace.h>
 

@@ -3,6 +3,7 @@
 // LABELS: preempt
 // TIMEOUT: 240
 // ENV: GPU_MAX_HW_QUEUES=16
+// SANITIZE:
 #include "check.h"
 
 // Every kernel waits for all others to have begun a round: with 4 slots for 16 queues that needs

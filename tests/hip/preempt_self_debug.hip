@@ -1,6 +1,7 @@
 // TEST: DBG_TRAP suspend/resume of the own queues at random moments loses nothing
 // LABELS: preempt
 // TIMEOUT: 240
+// SANITIZE: 60
 #include "kfd_control.h"
 #include "preempt_counter.h"
 #include "preempt_workload.h"

@@ -1,5 +1,6 @@
 // TEST: two processes share the device and get right results
 // TIMEOUT: 120
+// SANITIZE:
 #include "processes.h"
 
 int main() {

@@ -1,5 +1,6 @@
 // TEST: a vector add gives what the CPU gives
 // BUILDS: O2 O0 fast
+// SANITIZE:
 #include "check.h"
 
 __global__ void add(const float* a, const float* b, float* sum, u32 count) {
