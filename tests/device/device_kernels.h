@@ -42,11 +42,13 @@ wait:
 )";
 
 // Work-groups of 256 (4 waves): each item mixes a value through registers, LDS and barriers for
-// `rounds` rounds and stores it; then one atomic add per item to a counter.
-// kernarg: out, counter, rounds. Reference: mix_reference() in preemption_test.cpp.
+// `rounds` rounds, waits until the gate is open (not 0) and stores it; then one atomic add per item
+// to a counter. kernarg: out, counter, rounds, gate. Reference: mix_reference() in
+// preemption_test.cpp.
 constexpr char kMix[] = R"(
   s_load_dwordx4 s[8:11], s[2:3], 0x0
   s_load_dword s12, s[2:3], 0x10
+  s_load_dwordx2 s[16:17], s[2:3], 0x18
   s_lshl_b32 s13, s4, 8
   v_add_u32 v1, s13, v0
   v_mov_b32 v2, v1
@@ -73,6 +75,11 @@ round:
   s_add_u32 s14, s14, 1
   s_cmp_lt_u32 s14, s12
   s_cbranch_scc1 round
+gate:
+  s_load_dword s15, s[16:17], 0x0 glc
+  s_waitcnt lgkmcnt(0)
+  s_cmp_eq_u32 s15, 0
+  s_cbranch_scc1 gate
   v_lshlrev_b32 v7, 2, v1
   global_store_dword v7, v2, s[8:9]
   v_mov_b32 v8, 0

@@ -29,13 +29,23 @@ class PreemptionTest : public DeviceTest {
   struct Mix {
     Buffer<u32> out;
     Buffer<u32> counter;
+    Buffer<u32> gate;
     u64 signal;
     u32 groups, rounds;
+    // The kernel cannot end before this: until then a test may count on its waves.
+    void open_gate() { __atomic_store_n(&gate[0], 1u, __ATOMIC_RELEASE); }
   };
-  Mix submit_mix(Process& p, AqlQueue& queue, u32 groups, u32 rounds) {
-    Mix mix{p.buffer<u32>(groups * 256), p.buffer<u32>(1), p.signal(1), groups, rounds};
-    auto args = p.buffer<u64>(3);
-    args[0] = mix.out.va, args[1] = mix.counter.va, args[2] = rounds;
+  enum class Gate { open, closed };
+  Mix submit_mix(Process& p, AqlQueue& queue, u32 groups, u32 rounds, Gate gate = Gate::open) {
+    Mix mix{p.buffer<u32>(groups * 256),
+            p.buffer<u32>(1),
+            p.buffer<u32>(1),
+            p.signal(1),
+            groups,
+            rounds};
+    auto args = p.buffer<u64>(4);
+    args[0] = mix.out.va, args[1] = mix.counter.va, args[2] = rounds, args[3] = mix.gate.va;
+    mix.gate[0] = gate == Gate::open;
     KernelOptions options;
     options.vgprs = kMixVgprs;
     options.accum_offset = kMixAccumOffset;
@@ -111,15 +121,16 @@ TEST_F(PreemptionTest, ThousandsOfPreemptionsLeaveEveryResultExact) {
   AqlQueue first(*p), second(*p);
   std::mt19937 random(1);
   run({first.mqd, second.mqd});
-  const Mix a = submit_mix(*p, first, 24, 600);
-  const Mix b = submit_mix(*p, second, 40, 300);
-  u32 preemptions = 0;
-  while (p->signal_value(a.signal) != 0 || p->signal_value(b.signal) != 0) {
+  Mix a = submit_mix(*p, first, 24, 6000, Gate::closed);
+  Mix b = submit_mix(*p, second, 40, 3000, Gate::closed);
+  for (int preemptions = 0; preemptions < 500; ++preemptions) {
     std::this_thread::sleep_for(std::chrono::microseconds(random() % 300));
     run({first.mqd, second.mqd});
-    ++preemptions;
   }
-  EXPECT_GT(preemptions, 10u);
+  a.open_gate();
+  b.open_gate();
+  ASSERT_TRUE(done(*p, a.signal));
+  ASSERT_TRUE(done(*p, b.signal));
   expect_right(a);
   expect_right(b);
   const GpuStats stats = gpu->stats();
@@ -132,11 +143,12 @@ TEST_F(PreemptionTest, UnmappingRightAfterMappingLosesNothing) {
   auto p = process();
   AqlQueue queue(*p);
   run({queue.mqd});
-  const Mix mix = submit_mix(*p, queue, 16, 200);
+  Mix mix = submit_mix(*p, queue, 16, 200, Gate::closed);
   ASSERT_TRUE(eventually([&] { return gpu->waves_resident(1) > 0; }));
-  for (int i = 0; i < 3000 && p->signal_value(mix.signal) != 0; ++i) {
+  for (int i = 0; i < 3000; ++i) {
     run({queue.mqd});
   }
+  mix.open_gate();
   ASSERT_TRUE(done(*p, mix.signal));
   expect_right(mix);
 }
@@ -146,9 +158,10 @@ TEST_F(PreemptionTest, AQueueLeftOutOfTheListStaysStoppedWhileOthersRun) {
   auto p = process(1), q = process(2);
   AqlQueue stopped(*p), running(*q);
   run({stopped.mqd, running.mqd});
-  const Mix late = submit_mix(*p, stopped, 8, 400);
+  Mix late = submit_mix(*p, stopped, 8, 400, Gate::closed);
   ASSERT_TRUE(eventually([&] { return gpu->waves_resident(1) > 0; }));
   run({running.mqd});
+  late.open_gate();
   const Mix early = submit_mix(*q, running, 8, 50);
   ASSERT_TRUE(done(*q, early.signal));
   EXPECT_EQ(p->signal_value(late.signal), 1);
@@ -166,9 +179,11 @@ TEST_F(PreemptionTest, WithoutASaveAreaTheWavesRunToTheirEndFirst) {
   options.save_area = 0;
   AqlQueue queue(*p, options);
   run({queue.mqd});
-  const Mix mix = submit_mix(*p, queue, 4, 100);
+  Mix mix = submit_mix(*p, queue, 4, 100, Gate::closed);
   ASSERT_TRUE(eventually([&] { return gpu->waves_resident(1) > 0; }));
-  unmap();
+  std::thread unmapping([&] { unmap(); });  // returns when the waves have ended
+  mix.open_gate();
+  unmapping.join();
   EXPECT_EQ(gpu->stats().waves_saved, 0u);
   run({queue.mqd});
   ASSERT_TRUE(done(*p, mix.signal));
@@ -197,7 +212,7 @@ TEST_F(PreemptionTest, ADestroyedQueueTakesItsSavedWavesWithIt) {
   {
     AqlQueue queue(*p);
     run({queue.mqd});
-    submit_mix(*p, queue, 8, 100000);
+    submit_mix(*p, queue, 8, 100, Gate::closed);
     ASSERT_TRUE(eventually([&] { return gpu->waves_resident(1) > 0; }));
     unmap();
   }
@@ -227,7 +242,7 @@ TEST_F(PreemptionTest, AnUnmapThatHangsTimesOutAndResetFreesTheDevice) {
   auto p = process();
   AqlQueue queue(*p);
   run({queue.mqd});
-  submit_mix(*p, queue, 8, 100000);
+  submit_mix(*p, queue, 8, 100, Gate::closed);
   ASSERT_TRUE(eventually([&] { return gpu->waves_resident(1) > 0; }));
   gpu->inject({.unmap_delay_ns = 0, .hws_hang = true, .drop_doorbells = 0});
   EXPECT_FALSE(gpu->unmap_queues(10'000'000));
