@@ -238,7 +238,7 @@ int debug_enable(Call& call, Process& target, abi::DbgEnableArgs& args) {
   return 0;
 }
 
-int debug_disable(Module&, Process& target) {
+int debug_disable(Process& target) {
   if (!target.debug_trap_enabled) {
     return 0;
   }

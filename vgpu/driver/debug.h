@@ -21,7 +21,7 @@ bool raise_exception(Process& process, u64 mask, const ExceptionSource& source);
 
 // All with the target's process lock held.
 int debug_enable(Call& call, Process& target, abi::DbgEnableArgs& args);
-int debug_disable(Module& module, Process& target);
+int debug_disable(Process& target);
 int debug_activate(Process& target);
 void debug_deactivate(Process& target);
 int debug_send_runtime_event(Process& target, const abi::DbgSendRuntimeEventArgs& args);

@@ -132,7 +132,7 @@ int run_operation(Call& call, Process& target, abi::DbgTrapArgs& args) {
       }
       return error;
     }
-    case abi::dbg_disable: return debug_disable(call.module, target);
+    case abi::dbg_disable: return debug_disable(target);
     case abi::dbg_send_runtime_event:
       return debug_send_runtime_event(target, args.send_runtime_event);
     case abi::dbg_set_exceptions_enabled:

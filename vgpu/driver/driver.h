@@ -38,7 +38,7 @@ struct DriverConfig {
   u64 vram_bytes = u64{4} << 30;  // per GPU
   KfdVersion kfd = KfdVersion::v1_17;
   PtraceRule ptrace_rule = PtraceRule::tracer_thread;
-  std::string tree;  // directory under which sysfs, debugfs and dev are laid out (created)
+  std::string tree;           // directory under which sysfs, debugfs and dev are laid out (created)
   u64 hws_timeout_ms = 9000;  // amdgpu.queue_preemption_timeout_ms
 };
 
@@ -46,7 +46,7 @@ struct DriverConfig {
 class UserMemory {
  public:
   virtual ~UserMemory() = default;
-  virtual bool read(u64 address, void* out, u64 size) = 0;   // false: EFAULT
+  virtual bool read(u64 address, void* out, u64 size) = 0;  // false: EFAULT
   virtual bool write(u64 address, const void* in, u64 size) = 0;
 };
 
@@ -59,7 +59,7 @@ struct Caller {
   // file offset A, so mmap_offset (in: the CPU address) is also the offset to map here, and
   // registrations that overlap share their pages. The driver maps it and unmaps it on FREE.
   UniqueFd passed_fd;
-  UniqueFd reply_fd;   // out: a file to install in the caller (SMI_EVENTS: anon_fd)
+  UniqueFd reply_fd;  // out: a file to install in the caller (SMI_EVENTS: anon_fd)
 };
 
 // Names an open file: the memfd that stands for one process's /dev/kfd.

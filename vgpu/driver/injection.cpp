@@ -44,7 +44,7 @@ std::optional<u64> parse_duration_ns(std::string_view text) {
 // Hands the combination of everything injected so far to every device.
 template <class Change>
 Status change_injection(Module& module, Change change) {
-  const std::lock_guard lock(module.ipc_mutex);
+  const std::lock_guard lock(module.injection_mutex);
   change(module.injection);
   for (const auto& node : module.nodes) {
     node->gpu->inject(module.injection);
@@ -83,7 +83,7 @@ Status clear(Module& module) {
 }  // namespace
 
 void hang_scheduler(Module& module, Node& node) {
-  const std::lock_guard lock(module.ipc_mutex);
+  const std::lock_guard lock(module.injection_mutex);
   device::Injection injection = module.injection;
   injection.hws_hang = true;
   node.gpu->inject(injection);

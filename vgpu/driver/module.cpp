@@ -141,7 +141,7 @@ void Module::undo_as_debugger(const ProcessPtr& process) {
   for (const ProcessPtr& target : all_processes()) {
     const std::lock_guard lock(target->mutex);
     if (target->debugger.lock() == process) {
-      debug_disable(*this, *target);
+      debug_disable(*target);
       target->debugger.reset();
     }
   }
@@ -171,7 +171,7 @@ void Module::process_exited(pid_t pid) {
   }
   {
     const std::lock_guard lock(process->mutex);
-    debug_disable(*this, *process);
+    debug_disable(*process);
   }
   undo_as_debugger(process);
 

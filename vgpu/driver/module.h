@@ -75,9 +75,11 @@ struct Module {
   std::mutex ipc_mutex;
   std::map<std::array<u32, 4>, SharedBuffer> shared_buffers;
 
+  std::mutex injection_mutex;
+  device::Injection injection;  // what all devices were told
+
   std::atomic<u64> next_mqd_address{0x7f'0000'0000};  // in GART, for debugfs
   std::atomic<u32> reset_sequence{0};
-  device::Injection injection;  // under ipc_mutex; the same for all devices
 
   u32 kfd_minor() const { return config.kfd == KfdVersion::v1_11 ? 11 : 17; }
   bool has_debugger() const { return kfd_minor() >= 13; }

@@ -5,13 +5,15 @@
 
 namespace vgpu::driver {
 
-// Writes what the unmapped queue has saved into the header of `save_area` (through the GPU's page
-// table or the caller's memory). 0 or -EFAULT (get_wave_state of kfd_mqd_manager_v9.c).
+// What the last unmap saved of a queue.
 struct WaveState {
-  u32 ctl_stack_used = 0, save_area_used = 0;
+  u32 ctl_stack_used = 0, save_area_used = 0;  // bytes
 };
 WaveState wave_state(const Queue& queue);
-struct SaveAreaWaveState {  // the first member of kfd_context_save_area_header
+
+// The same as the first part of the save area's header, struct kfd_context_save_area_header
+// (get_wave_state of kfd_mqd_manager_v9.c).
+struct SaveAreaWaveState {
   u32 control_stack_offset, control_stack_size, wave_state_offset, wave_state_size;
 };
 SaveAreaWaveState save_area_header(const Queue& queue);
