@@ -36,6 +36,18 @@ struct Lanes16 {
   }
   u32 differs(Lanes16 b) const { return _mm512_cmpneq_epi32_mask(v, b.v); }
   Lanes16 operator+(Lanes16 b) const { return {_mm512_add_epi32(v, b.v)}; }
+  // Of 64 words, those that the lanes name: table[lane % 64].
+  Lanes16 select(const u32* table) const {
+    const __m512i* part = reinterpret_cast<const __m512i*>(table);
+    const auto words = [&](int i) { return _mm512_loadu_si512(part + i); };
+    const __m512i low = _mm512_permutex2var_epi32(words(0), v, words(1));
+    const __m512i high = _mm512_permutex2var_epi32(words(2), v, words(3));
+    return {_mm512_mask_mov_epi32(low, _mm512_test_epi32_mask(v, _mm512_set1_epi32(32)), high)};
+  }
+  template <int kBits>
+  Lanes16 shifted_right() const {
+    return {_mm512_maskz_srli_epi32(0xffff, v, kBits)};
+  }
   // The masked forms, as g++ 12 warns of undefined values inside the plain ones.
   Lanes16 min(Lanes16 b) const { return {_mm512_maskz_min_epu32(0xffff, v, b.v)}; }
   Lanes16 max(Lanes16 b) const { return {_mm512_maskz_max_epu32(0xffff, v, b.v)}; }
@@ -92,6 +104,18 @@ struct Lanes16 {
   }
   Lanes16 operator+(Lanes16 b) const {
     return {_mm256_add_epi32(low, b.low), _mm256_add_epi32(high, b.high)};
+  }
+  Lanes16 select(const u32* table) const {
+    u32 index[16], result[16];
+    store(index);
+    for (int lane = 0; lane < 16; ++lane) {
+      result[lane] = table[index[lane] % 64];
+    }
+    return load(result);
+  }
+  template <int kBits>
+  Lanes16 shifted_right() const {
+    return {_mm256_srli_epi32(low, kBits), _mm256_srli_epi32(high, kBits)};
   }
   Lanes16 min(Lanes16 b) const {
     return {_mm256_min_epu32(low, b.low), _mm256_min_epu32(high, b.high)};

@@ -4,7 +4,7 @@
 #include "isa/exec/memory_buffer.h"
 
 #include "isa/exec/memory.h"
-#include "isa/exec/memory_shapes.h"
+#include "isa/exec/memory_opcodes.h"
 
 namespace vgpu::isa::VGPU_ENGINE {
 namespace {

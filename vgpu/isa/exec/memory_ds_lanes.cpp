@@ -33,8 +33,10 @@ void backward_permute(Wave& wave, const Inst& inst) {
   for (int lane = 0; lane < kLanes; ++lane) {
     data.lane[lane] = source[lane] & mask[lane];
   }
-  for (int lane = 0; lane < kLanes; ++lane) {
-    result.lane[lane] = data.lane[lane_of(address[lane], inst.imm)];
+  const Lanes16 offset = Lanes16::all(static_cast<u32>(inst.imm));
+  for (u32 lane = 0; lane < kLanes; lane += kGroup) {
+    const Lanes16 from = (Lanes16::load(address + lane) + offset).shifted_right<2>();
+    from.select(data.lane).store(result.lane + lane);
   }
   set_active(wave, inst.dst, result);
 }

@@ -1,7 +1,7 @@
 // SMEM: scalar loads, stores, atomics and clocks. Addresses are in dwords: the low two bits of
 // base and offset are ignored.
 #include "isa/exec/memory.h"
-#include "isa/exec/memory_shapes.h"
+#include "isa/exec/memory_opcodes.h"
 
 namespace vgpu::isa::VGPU_ENGINE {
 namespace {
