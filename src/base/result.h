@@ -54,9 +54,10 @@ inline Status ok() { return Unit{}; }
 
 // The value of a Result, or return its Error from the enclosing function. A GNU statement
 // expression: g++ and clang both have it, and it is what makes the happy path read straight.
-#define TRY(expr)                                      \
-  __extension__({                                      \
-    auto try_result_ = (expr);                         \
-    if (!try_result_) return std::move(try_result_.error()); \
-    std::move(*try_result_);                           \
+#define TRY(expr)                            \
+  __extension__({                            \
+    auto try_result_ = (expr);               \
+    if (!try_result_)                        \
+      return std::move(try_result_.error()); \
+    std::move(*try_result_);                 \
   })

@@ -1,7 +1,7 @@
 // The state of one wavefront: 64 lanes, their registers and what they share.
 //
-// Everything a context save must keep is in the first part of the struct plus the register arrays it
-// points to; the second part is rebuilt at restore. A wave is run by one thread at a time.
+// Everything a context save must keep is in the first part of the struct plus the register arrays
+// it points to; the second part is rebuilt at restore. A wave is run by one thread at a time.
 #pragma once
 
 #include <atomic>
@@ -17,19 +17,19 @@ struct CodePage;
 
 // Why Engine::run returned.
 enum class Stop : u8 {
-  none,        // the budget is used up, or attention was raised: run again
-  end,         // s_endpgm
-  barrier,     // at s_barrier: run again when all waves of the group are there
-  yield,       // s_sleep: others first, then run again
-  halt,        // s_sethalt or a trap that halts: never runs again by itself
-  fault,       // memory access fault: Wave::fault says where; ip is at the instruction
-  illegal,     // unknown or unimplemented instruction: Wave::fault.pc
-  trap,        // s_trap: Wave::fault.trap_id
-  gws_wait,    // ds_gws_barrier not yet complete: run again, the instruction is retried
+  none,      // the budget is used up, or attention was raised: run again
+  end,       // s_endpgm
+  barrier,   // at s_barrier: run again when all waves of the group are there
+  yield,     // s_sleep: others first, then run again
+  halt,      // s_sethalt or a trap that halts: never runs again by itself
+  fault,     // memory access fault: Wave::fault says where; ip is at the instruction
+  illegal,   // unknown or unimplemented instruction: Wave::fault.pc
+  trap,      // s_trap: Wave::fault.trap_id
+  gws_wait,  // ds_gws_barrier not yet complete: run again, the instruction is retried
 };
 
 struct Fault {
-  u64 va = 0;       // the address (fault)
+  u64 va = 0;  // the address (fault)
   u64 pc = 0;
   bool write = false;
   bool no_permission = false;  // mapped, but not with this right
@@ -42,9 +42,9 @@ struct Fault {
 class Machine {
  public:
   virtual ~Machine() = default;
-  virtual void send_interrupt(Wave& wave, u32 m0) = 0;   // s_sendmsg(MSG_INTERRUPT)
-  virtual u64 real_time() = 0;                           // s_memrealtime: 100 MHz
-  virtual u64 shader_time() = 0;                         // s_memtime
+  virtual void send_interrupt(Wave& wave, u32 m0) = 0;  // s_sendmsg(MSG_INTERRUPT)
+  virtual u64 real_time() = 0;                          // s_memrealtime: 100 MHz
+  virtual u64 shader_time() = 0;                        // s_memtime
   // Global wave sync (cooperative groups). gws_barrier returns false if the wave must wait; it is
   // then asked again for the same wave until it answers true.
   virtual void gws_init(Wave& wave, u32 resource, u32 count) = 0;
@@ -55,33 +55,33 @@ struct alignas(64) Wave {
   // ---- saved and restored ----
   // The scalar file, indexed by operand code: SGPRs, flat_scratch, vcc, ttmps, m0 and exec.
   u32 s[128] = {};
-  u64 pc = 0;              // valid while the wave is not running (sync_pc() / enter())
-  u32 mode = 0x2f0;        // MODE: round [3:0], denorm [7:4], dx10_clamp 8, ieee 9
+  u64 pc = 0;        // valid while the wave is not running (sync_pc() / enter())
+  u32 mode = 0x2f0;  // MODE: round [3:0], denorm [7:4], dx10_clamp 8, ieee 9
   u32 trapsts = 0;
-  u32 hw_id = 0;           // where the wave stands: s_getreg HW_REG_HW_ID
+  u32 hw_id = 0;  // where the wave stands: s_getreg HW_REG_HW_ID
   u32 wave_in_group = 0;
-  u16 nv = 0, nacc = 0;    // allocated arch and accumulation VGPRs
+  u16 nv = 0, nacc = 0;  // allocated arch and accumulation VGPRs
   u8 scc = 0;
-  u8 priority = 0;         // s_setprio
+  u8 priority = 0;  // s_setprio
   bool at_barrier = false;
   bool ended = false;
   bool gws_arrived = false;  // inside ds_gws_barrier, already counted
   u64 gws_phase = 0;
 
-  u32* v = nullptr;        // VGPRs, v[reg * 64 + lane]; 64-byte aligned
-  u32* acc = nullptr;      // accumulation VGPRs (gfx90a: same array, from accum_offset on)
+  u32* v = nullptr;    // VGPRs, v[reg * 64 + lane]; 64-byte aligned
+  u32* acc = nullptr;  // accumulation VGPRs (gfx90a: same array, from accum_offset on)
 
   // ---- rebuilt at dispatch and restore ----
-  const Inst* ip = nullptr;        // next instruction, inside page->slots
+  const Inst* ip = nullptr;  // next instruction, inside page->slots
   CodePage* page = nullptr;
   CodeCache* code = nullptr;
   const PageTable* memory = nullptr;
   Machine* machine = nullptr;
-  u8* lds = nullptr;               // the group's LDS
-  u32 lds_size = 0;                // bytes allocated: accesses beyond read 0, writes are dropped
+  u8* lds = nullptr;  // the group's LDS
+  u32 lds_size = 0;   // bytes allocated: accesses beyond read 0, writes are dropped
   Arch arch = Arch::gfx90a;
   u32 private_base_hi = 2, shared_base_hi = 1;  // aperture >> 48 (SH_MEM_BASES)
-  u64 retired = 0;                 // instructions run since enter()
+  u64 retired = 0;                              // instructions run since enter()
 
   Stop stop = Stop::none;
   Fault fault;

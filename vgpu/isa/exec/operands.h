@@ -31,7 +31,8 @@ inline u32 inline_constant32(const Wave& wave, u16 code) {
     return std::bit_cast<u32>(kFloats[code - op_float0]);
   }
   switch (code) {
-    case op_float0 + 8: return 0x3e22f983;  // 1/(2*pi)
+    case op_float0 + 8:
+      return 0x3e22f983;  // 1/(2*pi)
     // The aperture registers read as 64-bit values whose high half is the base (LLVM, AMDGPU
     // usage, "Address Spaces"); a 32-bit read gives that high half.
     case op_shared_base: return wave.shared_base_hi << 16;
@@ -65,8 +66,8 @@ inline u64 inline_constant64(const Wave& wave, u16 code) {
 
 // Half-precision inline constants; integers are the low 16 bits.
 inline u16 inline_constant16(const Wave& wave, u16 code) {
-  static constexpr u16 kHalves[] = {0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000, 0xc000, 0x4400, 0xc400,
-                                    0x3118};
+  static constexpr u16 kHalves[] = {0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000,
+                                    0xc000, 0x4400, 0xc400, 0x3118};
   if (code >= op_float0 && code < op_float0 + 9) {
     return kHalves[code - op_float0];
   }
