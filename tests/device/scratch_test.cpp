@@ -135,10 +135,11 @@ TEST_F(ScratchTest, ScratchStaysWithItsWavesAcrossPreemption) {
   ASSERT_TRUE(asked(queue, abi::inactive_scratch_wave64));
   run({queue.mqd});  // also while the queue waits for the runtime
   grow(*p, queue, 64);
-  while (p->signal_value(r.signal) != 0) {
+  for (int i = 0; i < 1000 && p->signal_value(r.signal) != 0; ++i) {
     std::this_thread::sleep_for(std::chrono::microseconds(100));
     run({queue.mqd});
   }
+  ASSERT_TRUE(done(*p, r.signal));
   expect_right(r);
 }
 
