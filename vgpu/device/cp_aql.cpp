@@ -31,6 +31,11 @@ void Gpu::Impl::advance(QueueExecution& queue) {
 // False if the packet has to wait (queue.stall) or is bad.
 bool Gpu::Impl::take_packet(QueueExecution& queue) {
   const QueueProperties& properties = queue.mqd->properties;
+  if (properties.type == QueueType::compute_pm4) {
+    log_error("cp: queues of PM4 packets cannot be run, pasid {}", queue.mqd->vmid->pasid);
+    queue_failed(queue, QueueError::bad_packet, abi::inactive_invalid_packet);
+    return false;
+  }
   const PageTable& memory = queue.mqd->vmid->memory;
   const u64 va = properties.ring_base + queue.next() % queue.packet_slots() * u64{abi::kPacketSize};
   const auto* header = guest_word<u16>(memory, va);
@@ -84,7 +89,9 @@ bool Gpu::Impl::take_dispatch(QueueExecution& queue, std::unique_ptr<Packet> pac
     }
     items *= dispatch.workgroup_size[axis];
     packet->groups[axis] = (dispatch.grid_size[axis] - 1) / dispatch.workgroup_size[axis] + 1;
-    packet->group_count *= packet->groups[axis];
+    if (__builtin_mul_overflow(packet->group_count, packet->groups[axis], &packet->group_count)) {
+      return fail(abi::inactive_invalid_dim, "more work-groups than can be counted");
+    }
   }
   if (items > kMaxGroupItems) {
     return fail(abi::inactive_group_too_large, "more than 1024 work-items in a group");

@@ -28,6 +28,7 @@ namespace {
 constexpr u32 kScalarBase = isa::op_flat_scratch;  // 102: what follows the general SGPRs
 constexpr u32 kScalars = 128 - kScalarBase;
 constexpr u32 kControlStackEntry = 8;
+constexpr u32 kSaveAreaHeader = 40;  // kfd_context_save_area_header, the driver's
 
 struct SavedWave {
   u64 pc;
@@ -147,6 +148,25 @@ u64 Gpu::Impl::make_save_space(QueueExecution& queue, u64 wanted) {
   return offset;
 }
 
+namespace {
+
+// One entry per saved wave, growing down from the end of the control stack.
+void write_control_stack(const QueueProperties& properties, const PageTable& memory,
+                         const std::vector<const WorkGroup*>& saved) {
+  std::vector<u64> entries;
+  for (const WorkGroup* group : saved) {
+    for (u32 wave = 0; wave < group->footprint.waves; ++wave) {
+      entries.push_back(group->save_offset + wave * wave_scalar_bytes(group->packet.kernel));
+    }
+  }
+  const u64 bytes = entries.size() * kControlStackEntry;
+  if (bytes + kSaveAreaHeader <= properties.ctl_stack_size) {
+    memory.write(properties.save_area + properties.ctl_stack_size - bytes, entries.data(), bytes);
+  }
+}
+
+}  // namespace
+
 UnmapStats Gpu::Impl::save_groups(QueueExecution& queue) {
   UnmapStats stats;
   const QueueProperties& properties = queue.mqd->properties;
@@ -158,6 +178,7 @@ UnmapStats Gpu::Impl::save_groups(QueueExecution& queue) {
     wanted += group_bytes(*group);
   }
   u64 offset = make_save_space(queue, wanted);
+  std::vector<const WorkGroup*> saved(queue.saved.begin(), queue.saved.end());
   for (WorkGroup* group : queue.ready) {
     const u64 bytes = group_bytes(*group);
     if (offset + bytes > properties.save_area_size ||
@@ -167,9 +188,11 @@ UnmapStats Gpu::Impl::save_groups(QueueExecution& queue) {
     group->save_offset = offset;
     group->save_bytes = bytes;
     offset += bytes;
+    saved.push_back(group);
     stats.waves += group->footprint.waves;
     stats.bytes += bytes;
   }
+  write_control_stack(properties, queue.mqd->vmid->memory, saved);
   return stats;
 }
 

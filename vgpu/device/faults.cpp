@@ -59,8 +59,8 @@ void Gpu::Impl::memory_fault(QueueExecution& queue, const Host::MemoryFault& fau
 // The queue stops for good. The code goes where the CP or the runtime's trap handler would put it.
 void Gpu::Impl::queue_failed(QueueExecution& queue, QueueError error, u64 code) {
   queue.stopped = true;
-  if (!queue.is_sdma()) {
-    raise_inactive(queue, code);
+  if (queue.mqd->properties.type == QueueType::compute_aql) {
+    raise_inactive(queue, code);  // only AQL queues have an amd_queue_t
   }
   HostCall call;
   call.kind = HostCall::Kind::queue_error;

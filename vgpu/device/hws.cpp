@@ -119,7 +119,8 @@ void Gpu::Impl::map_queue(const MqdPtr& mqd, u32 slot) {
     memory_fault(queue, properties.wptr_addr, false);
     return;
   }
-  queue.write = std::max(write, queue.next());
+  // A queue without a ring cannot have packets, whatever its write pointer says.
+  queue.write = properties.ring_size == 0 ? queue.next() : std::max(write, queue.next());
   queue.runs_from_ns = restore_time(queue);
 }
 

@@ -62,6 +62,8 @@ struct Worker {
 // The result of running a group or an SDMA queue for a while.
 struct SliceResult {
   u64 instructions = 0;
+  u64 sleeps = 0;                    // times a wave slept or waited for others
+  bool idle = false;                 // ended early: all its waves sleep
   isa::Stop stop = isa::Stop::none;  // other than none, end, barrier, yield: something went wrong
   u32 wave = 0;                      // whose stop it is
   std::vector<u32> events;           // interrupts the waves sent
@@ -101,6 +103,8 @@ class Gpu::Impl {
   void idle(Worker& self, Lock& lock);
   void spin(Worker& self, Lock& lock);
   void cool_doorbells(Lock& lock);
+  bool all_asleep() const;
+  void nap(Lock& lock);
   void sleep(Lock& lock);
   void activity();  // something happened: stay awake for a while
   void wake_worker();
@@ -221,6 +225,8 @@ class Gpu::Impl {
   u32 sleepers_ = 0;
   u64 awake_until_ = 0;  // ns; no sleeping before
   bool cooled_ = false;
+  u32 idle_slices_ = 0;  // in a row, in which all waves slept
+  u64 nap_ns_ = 0;
   u64 poll_delay_ = 0;  // ns; back-off of the timed sleep
   std::atomic<u64> kicks_{0};
 

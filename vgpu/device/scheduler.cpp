@@ -84,7 +84,8 @@ bool Gpu::Impl::doorbell_changed(QueueExecution& queue) {
 void Gpu::Impl::look_at_doorbells() {
   for (const MqdPtr& mqd : listed_) {
     QueueExecution& queue = *mqd->execution;
-    if (!doorbell_changed(queue) || !queue.mapped || queue.last_ring == ~u64{0}) {
+    if (!doorbell_changed(queue) || !queue.mapped || queue.last_ring == ~u64{0} ||
+        mqd->properties.ring_size == 0) {
       continue;
     }
     if (injection_.drop_doorbells > 0) {
@@ -272,6 +273,12 @@ bool Gpu::Impl::more_work() const {
 void Gpu::Impl::finish_group(Task& task, const TaskResult& result) {
   WorkGroup& group = *task.group;
   group.state = WorkGroup::State::ready;
+  if (result.slice.idle) {
+    ++idle_slices_;
+  } else {
+    idle_slices_ = 0;
+    nap_ns_ = 0;
+  }
   if (result.restore_failed) {
     // The save area is gone: the program freed it under a live queue.
     memory_fault(group.queue, group.queue.mqd->properties.save_area, false);

@@ -91,7 +91,7 @@ SliceResult Gpu::Impl::run_waves(WorkGroup& group, WaveMachine& machine) {
           progress = true;
           break;
         case isa::Stop::yield:
-        case isa::Stop::gws_wait: break;
+        case isa::Stop::gws_wait: ++result.sleeps; break;
         default:
           result.stop = wave.stop;
           result.wave = i;
@@ -106,6 +106,7 @@ SliceResult Gpu::Impl::run_waves(WorkGroup& group, WaveMachine& machine) {
         break;
       }
     } else if (!alive || !progress) {
+      result.idle = machine.events.empty();
       break;
     }
   }

@@ -7,4 +7,8 @@ namespace vgpu::device {
 
 constexpr u64 kSliceInstructions = 32'768;
 
+// What an s_sleep counts towards the time slice of an oversubscribed run list: waves that sleep use
+// their slot without retiring much.
+constexpr u64 kSleepInstructions = 256;
+
 }  // namespace vgpu::device

@@ -13,6 +13,7 @@
 #include <chrono>
 
 #include "device/impl.h"
+#include "device/slice.h"
 
 namespace vgpu::device {
 namespace {
@@ -21,7 +22,10 @@ constexpr u64 kAwakeNs = 150'000;     // spin this long after the last activity
 constexpr u64 kSpinNs = 5'000;        // between two looks at everything else
 constexpr u64 kFirstPollNs = 20'000;  // timed sleep while something in host memory is awaited
 constexpr u64 kLongestPollNs = 1'000'000;
-constexpr int kNice = 10;  // the programs using the GPU come first
+constexpr u64 kFirstNapNs = 10'000;  // while all waves are in s_sleep
+constexpr u64 kLongestNapNs = 200'000;
+constexpr u64 kNapNsPerInstruction = 10;  // what a nap counts towards the time slice
+constexpr int kNice = 10;                 // the programs using the GPU come first
 
 void prepare_thread() {
   // Failure only costs latency or fairness: nothing to report.
@@ -44,6 +48,10 @@ void Gpu::Impl::worker_main(Worker& self) {
       lock.unlock();
       deliver(std::move(calls));
       lock.lock();
+      continue;
+    }
+    if (all_asleep()) {
+      nap(lock);
       continue;
     }
     Task task = pick(self);
@@ -109,7 +117,7 @@ TaskResult Gpu::Impl::do_task(Task& task) {
 
 void Gpu::Impl::finish_task(Task& task, const TaskResult& result) {
   stats_.wave_instructions += result.slice.instructions;
-  quantum_used_ += result.slice.instructions;
+  quantum_used_ += result.slice.instructions + result.slice.sleeps * kSleepInstructions;
   for (const u32 event : result.slice.events) {
     post_event(*task.queue, event);
   }
@@ -124,6 +132,7 @@ void Gpu::Impl::finish_task(Task& task, const TaskResult& result) {
 
 // Packets arrived or completed: more are likely soon.
 void Gpu::Impl::activity() {
+  idle_slices_ = 0;
   awake_until_ = now_ns() + kAwakeNs;
   cooled_ = false;
   poll_delay_ = kFirstPollNs;
@@ -182,6 +191,21 @@ void Gpu::Impl::cool_doorbells(Lock& lock) {
   doorbells_.cool_down(*doorbells);
   lock.lock();
   looked_at_ = 0;
+}
+
+// Every resident wave has had a turn and found nothing to do but sleep: they wait for the host.
+bool Gpu::Impl::all_asleep() const {
+  return phase_ == Phase::running && idle_slices_ > 2 * occupancy_.waves_resident() + 2;
+}
+
+// Leaves the CPU to the program for a moment; longer and longer while nothing changes.
+void Gpu::Impl::nap(Lock& lock) {
+  idle_slices_ = 0;
+  nap_ns_ = std::clamp(nap_ns_ * 2, kFirstNapNs, kLongestNapNs);
+  quantum_used_ += nap_ns_ / kNapNsPerInstruction;
+  ++sleepers_;
+  work_.wait_for(lock, std::chrono::nanoseconds(nap_ns_));
+  --sleepers_;
 }
 
 void Gpu::Impl::sleep(Lock& lock) {
