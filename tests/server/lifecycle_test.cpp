@@ -173,6 +173,7 @@ TEST_F(Lifecycle, WhatARunLeftBehindGoesWithTheNext) {
   ::kill(server, SIGKILL);
   runner.signal(SIGKILL);
   runner.wait();
+  ASSERT_TRUE(has_ended(server));
   EXPECT_FALSE(leftovers().empty());
   EXPECT_EQ(vgpu({"run", "--", "true"}).status, 0);
   EXPECT_TRUE(leftovers().empty());
