@@ -1,0 +1,94 @@
+// One way to stop and restart the queues of a process from outside it: the interface all of them
+// share, and the table of them. How each works and what can go wrong is in its own file.
+//
+//   probe   can it be used on this process, and if not, why and what would make it usable
+//   attach  get ready: everything that is slow or can be refused happens here
+//   stop    queues off the hardware, waves saved; one driver call per process where there is one
+//   start   queues back
+//   detach  all queues running, every trace undone; also what the destructor does
+//
+// An Attachment knows what it has stopped and never stops a queue twice: the driver would unmap and
+// map the whole node once more for nothing. It is for one caller at a time; Lease (lease.h) is what
+// users of this layer hold.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "discover/snapshot.h"
+
+namespace gp::mechanism {
+
+enum class Id { update_queue, self_debug, early_ioctl, debugger, criu };
+
+enum class Place { inside, outside };                  // of the target process
+enum class Scope { queue, process };                   // the least it can stop
+enum class Cost { call_per_queue, call_per_process };  // driver calls, each unmaps whole nodes
+
+struct Info {
+  Id id;
+  const char* name;  // "debugger"
+  int level;         // XSched's 1..3; 3 saves running waves where the GPU has CWSR
+  Place place;
+  Scope scope;
+  Cost cost;
+  bool by_default;    // may be chosen without being named in the configuration
+  const char* needs;  // for people: what must be there
+  const char* notes;  // for people: what to know before using it
+};
+// All of them, best first.
+std::span<const Info> table();
+const Info& info(Id id);
+const Info* find(std::string_view name);  // nullptr if there is none of that name
+
+struct Probe {
+  bool usable = false;
+  std::string reason;  // why not; or a remark
+  std::string hint;    // what would make it usable
+};
+
+enum class QueueOutcome { done, already, invalid, failed };
+struct QueueReport {
+  u32 queue_id = 0;
+  QueueOutcome outcome = QueueOutcome::done;
+};
+
+// What the driver says of the queues of an attached process: ids joined with ring addresses.
+struct KnownQueue {
+  u32 queue_id = 0;
+  u32 gpu_id = 0;
+  discover::QueueType type = discover::QueueType::unknown;
+  u64 ring_base = 0;
+  u64 ring_bytes = 0;
+  bool stopped = false;
+};
+
+struct StopOptions {
+  // Time running waves get to end by themselves, in 1024 GPU clocks; the hardware takes 1..255.
+  // Empty: the driver's default.
+  std::optional<u32> grace_1k_clocks;
+};
+
+class Attachment {
+ public:
+  virtual ~Attachment() = default;
+  virtual Id id() const = 0;
+  virtual Result<std::vector<KnownQueue>> queues() = 0;
+  // Each id once, at most 1024. An Error means nothing is stopped that was not before: a partial
+  // failure is undone, and the error names the queues.
+  virtual Result<std::vector<QueueReport>> stop(std::span<const u32> queue_ids,
+                                                const StopOptions& options) = 0;
+  virtual Result<std::vector<QueueReport>> start(std::span<const u32> queue_ids) = 0;
+  virtual Status start_all() = 0;
+  virtual Status detach() = 0;
+};
+
+Probe probe(Id id, const discover::ProcessKey& target);
+Result<std::unique_ptr<Attachment>> attach(Id id, const discover::ProcessKey& target);
+
+}  // namespace gp::mechanism
