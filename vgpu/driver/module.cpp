@@ -119,8 +119,13 @@ Result<ProcessPtr> Module::create_process(pid_t pid) {
   }
   ProcessPtr process = TRY(make_process(pid));
   sysfs->add_process(pid);
+  {
+    const std::unique_lock lock(table_mutex);
+    processes[pid] = process;
+    by_pasid[process->pasid] = process;
+  }
   // Also processes that only a debugger made known, and which no server watches, must be cleaned
-  // up. Ending twice does no harm.
+  // up. Ending twice does no harm. Watched last: whoever is dead already is found in the table.
   UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   if (pidfd) {
     std::weak_ptr<Process> watched = process;
@@ -130,9 +135,6 @@ Result<ProcessPtr> Module::create_process(pid_t pid) {
       }
     });
   }
-  const std::unique_lock lock(table_mutex);
-  processes[pid] = process;
-  by_pasid[process->pasid] = process;
   return process;
 }
 

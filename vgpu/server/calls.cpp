@@ -46,7 +46,8 @@ Outcome attach(Call& call) {
 
 Outcome open_kfd(Call& call) {
   // Without a control connection nobody would notice the process exec.
-  if (!call.services.processes.attached(*call.process)) {
+  const std::unique_lock held = call.services.processes.hold(*call.process);
+  if (!held) {
     return Outcome::malformed;
   }
   return answer_with(call, call.services.driver.open_kfd(call.process->pid));

@@ -105,9 +105,13 @@ bool Processes::attach(Process& process, int socket) {
   return true;
 }
 
-bool Processes::attached(const Process& process) const {
+std::unique_lock<std::mutex> Processes::hold(Process& process) const {
+  std::unique_lock held(process.held_);
   std::lock_guard lock(mutex_);
-  return process.state_ == Process::State::alive && process.control_ >= 0;
+  if (process.state_ != Process::State::alive || process.control_ < 0) {
+    held.unlock();
+  }
+  return held;
 }
 
 void Processes::end(const std::shared_ptr<Process>& process) {
@@ -125,6 +129,7 @@ void Processes::end_locked(const std::shared_ptr<Process>& process,
   const bool attached = process->control_ >= 0;
   process->control_ = -1;
   lock.unlock();
+  { const std::lock_guard last_holder(process->held_); }
   if (attached) {
     gp::log_debug("process {} has gone", process->pid);
     on_end_(process->pid);

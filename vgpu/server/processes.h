@@ -33,6 +33,7 @@ class Process {
   gp::UniqueFd pidfd_;
   std::atomic<State> state_ = State::alive;
   int control_ = -1;  // the control connection's socket, owned by its session; -1: none
+  std::mutex held_;   // taken before Processes::mutex_
 };
 
 class Processes {
@@ -47,7 +48,9 @@ class Processes {
 
   // `socket` becomes the control connection of the process. False if it has one or has ended.
   bool attach(Process& process, int socket);
-  bool attached(const Process& process) const;
+  // Keeps the driver from being told of the process's end, so that what is made for the process
+  // meanwhile is undone by it. Empty if it has no control connection or has ended.
+  std::unique_lock<std::mutex> hold(Process& process) const;
 
   // The address space has gone. Does nothing the second time.
   void end(const std::shared_ptr<Process>& process);
