@@ -264,7 +264,9 @@ Task Gpu::Impl::pick_leaving() {
       return task;
     }
     const MqdPtr mqd = shared(queue);
-    --leaving_;
+    if (--leaving_ == 0) {
+      quantum_used_ = 0;  // the time slice of those that come begins now
+    }
     release_slot(queue);
     waiting_.push_back(mqd);
     fill_slots();

@@ -71,7 +71,7 @@ struct SliceResult {
 
 struct TaskResult {
   SliceResult slice;
-  bool restore_failed = false;
+  bool restored = false;
   SdmaOutcome sdma = SdmaOutcome::empty;
 };
 
@@ -121,10 +121,12 @@ class Gpu::Impl {
   bool runnable(const QueueExecution& queue, u64 now) const;
   bool more_work() const;
   Task start_group(QueueExecution& queue, const Placement& placement);
+  bool restore_next(const QueueExecution& queue) const;
   std::optional<Footprint> next_footprint(const QueueExecution& queue) const;
   bool take_scratch_slots(const QueueExecution& queue, const Packet& packet, u32 waves,
                           std::vector<u32>* slots) const;
-  void finish_group(Task& task, const TaskResult& result);
+  void finish_group(WorkGroup& group, const SliceResult& slice);
+  void restore_failed(WorkGroup& group);
   void remove_group(WorkGroup& group);
   Task start_sdma(QueueExecution& queue);
   void finish_sdma(Task& task, SdmaOutcome outcome);

@@ -187,9 +187,21 @@ Task Gpu::Impl::pick_launch() {
   return {};
 }
 
+// Whether the queue's next group is one from the save area. Those and groups that were never
+// started take turns: in a short time slice only a few come to run, and it must not always be the
+// same.
+bool Gpu::Impl::restore_next(const QueueExecution& queue) const {
+  if (queue.saved.empty() || !queue.launching) {
+    return !queue.saved.empty();
+  }
+  const Packet& packet = *queue.launching;
+  const u32 waves = group_shape(packet, packet.next_group).waves();
+  return !queue.restored_last || !take_scratch_slots(queue, packet, waves, nullptr);
+}
+
 // What the queue's next group takes; nothing if it cannot start whatever the room.
 std::optional<Footprint> Gpu::Impl::next_footprint(const QueueExecution& queue) const {
-  if (!queue.saved.empty()) {
+  if (restore_next(queue)) {
     return queue.saved.front()->footprint;
   }
   const Packet& packet = *queue.launching;
@@ -222,8 +234,9 @@ bool Gpu::Impl::take_scratch_slots(const QueueExecution& queue, const Packet& pa
 Task Gpu::Impl::start_group(QueueExecution& queue, const Placement& placement) {
   Task task;
   task.queue = &queue;
+  queue.restored_last = restore_next(queue);
   task.first_slice = true;
-  if (!queue.saved.empty()) {
+  if (queue.restored_last) {
     task.kind = Task::Kind::restore_group;
     task.group = queue.saved.front();
     queue.saved.pop_front();
@@ -270,20 +283,20 @@ bool Gpu::Impl::more_work() const {
   });
 }
 
-void Gpu::Impl::finish_group(Task& task, const TaskResult& result) {
-  WorkGroup& group = *task.group;
+// The save area is gone: the program freed it under a live queue.
+void Gpu::Impl::restore_failed(WorkGroup& group) {
+  memory_fault(group.queue, group.queue.mqd->properties.save_area, false);
   group.state = WorkGroup::State::ready;
-  if (result.slice.idle) {
+  remove_group(group);
+}
+
+void Gpu::Impl::finish_group(WorkGroup& group, const SliceResult& slice) {
+  group.state = WorkGroup::State::ready;
+  if (slice.idle) {
     ++idle_slices_;
   } else {
     idle_slices_ = 0;
     nap_ns_ = 0;
-  }
-  if (result.restore_failed) {
-    // The save area is gone: the program freed it under a live queue.
-    memory_fault(group.queue, group.queue.mqd->properties.save_area, false);
-    remove_group(group);
-    return;
   }
   if (group.ended()) {
     Packet& packet = group.packet;
@@ -294,8 +307,8 @@ void Gpu::Impl::finish_group(Task& task, const TaskResult& result) {
     }
     return;
   }
-  if (result.slice.stop != isa::Stop::none) {
-    wave_stopped(group, result.slice);
+  if (slice.stop != isa::Stop::none) {
+    wave_stopped(group, slice);
   }
   group.queue.ready.push_back(&group);
 }

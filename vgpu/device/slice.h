@@ -7,6 +7,9 @@ namespace vgpu::device {
 
 constexpr u64 kSliceInstructions = 32'768;
 
+// What launching a work-group counts besides the instructions it runs.
+constexpr u64 kLaunchInstructions = 64;
+
 // What an s_sleep counts towards the time slice of an oversubscribed run list: waves that sleep use
 // their slot without retiring much.
 constexpr u64 kSleepInstructions = 256;

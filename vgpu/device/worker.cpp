@@ -89,7 +89,7 @@ void Gpu::Impl::run_task(Worker& self, Task& task, Lock& lock) {
   ++self.finished;
   --task.queue->running;
   if (task.first_slice) {
-    self.launch_credit += result.slice.instructions + 1;
+    self.launch_credit += result.slice.instructions + kLaunchInstructions;
   } else {
     self.launch_credit = 0;
   }
@@ -102,10 +102,10 @@ TaskResult Gpu::Impl::do_task(Task& task) {
   switch (task.kind) {
     case Task::Kind::run_group: result.slice = run_group(*task.group); break;
     case Task::Kind::restore_group:
-      if (restore_group(*task.group)) {
+      // Runs at once, so that even the shortest stay on the device is of use.
+      result.restored = restore_group(*task.group);
+      if (result.restored) {
         result.slice = run_group(*task.group);
-      } else {
-        result.restore_failed = true;
       }
       break;
     case Task::Kind::sdma: result.sdma = task.sdma->run(attention_); break;
@@ -122,8 +122,14 @@ void Gpu::Impl::finish_task(Task& task, const TaskResult& result) {
     post_event(*task.queue, event);
   }
   switch (task.kind) {
-    case Task::Kind::run_group:
-    case Task::Kind::restore_group: finish_group(task, result); break;
+    case Task::Kind::run_group: finish_group(*task.group, result.slice); break;
+    case Task::Kind::restore_group:
+      if (result.restored) {
+        finish_group(*task.group, result.slice);
+      } else {
+        restore_failed(*task.group);
+      }
+      break;
     case Task::Kind::sdma: finish_sdma(task, result.sdma); break;
     case Task::Kind::save_queue: finish_leaving(*task.queue); break;
     case Task::Kind::none: break;
