@@ -9,47 +9,69 @@
 
 #include "hip_call.h"
 
-constexpr unsigned kFeatures = 32, kSamples = 16384, kBlock = 256;
+constexpr unsigned kFeatures = 32, kBlock = 256, kShards = 16, kSamples = kShards * kBlock;
+constexpr unsigned kEpochs = 8;  // of each shard, within one kernel
 constexpr int kReportEvery = 5;
 
-// Each block adds up the gradient of its samples in LDS; then the blocks' sums are added in a fixed
-// order, so that a run gives the same bits every time.
-__global__ void gradient(const float* inputs, const float* targets, const float* weights,
-                         float* block_sums) {
+// The sum over the block, in a fixed order, so that a run gives the same bits every time.
+__device__ float block_sum(float value) {
   __shared__ float sums[kBlock];
-  const unsigned sample = blockIdx.x * kBlock + threadIdx.x;
-  float error = -targets[sample];
-  for (unsigned f = 0; f < kFeatures; f++) {
-    error += inputs[f * kSamples + sample] * weights[f];
-  }
-  for (unsigned f = 0; f <= kFeatures; f++) {
-    // The last "feature" is the squared error.
-    sums[threadIdx.x] = error * (f < kFeatures ? inputs[f * kSamples + sample] : error);
-    __syncthreads();
-    for (unsigned step = kBlock / 2; step > 0; step /= 2) {
-      if (threadIdx.x < step)
-        sums[threadIdx.x] += sums[threadIdx.x + step];
-      __syncthreads();
+  sums[threadIdx.x] = value;
+  __syncthreads();
+  for (unsigned step = kBlock / 2; step > 0; step /= 2) {
+    if (threadIdx.x < step) {
+      sums[threadIdx.x] += sums[threadIdx.x + step];
     }
-    if (threadIdx.x == 0)
-      block_sums[blockIdx.x * (kFeatures + 1) + f] = sums[0];
     __syncthreads();
+  }
+  const float total = sums[0];
+  __syncthreads();
+  return total;
+}
+
+// Each block descends on its own shard of the samples for some epochs, from the common weights.
+__global__ void train_shards(const float* inputs, const float* targets, const float* weights,
+                             float* shard_weights, float rate) {
+  __shared__ float local[kFeatures];
+  const unsigned sample = blockIdx.x * kBlock + threadIdx.x;
+  float* result = shard_weights + blockIdx.x * (kFeatures + 1);
+  if (threadIdx.x < kFeatures) {
+    local[threadIdx.x] = weights[threadIdx.x];
+  }
+  __syncthreads();
+  for (unsigned epoch = 0; epoch < kEpochs; epoch++) {
+    float error = -targets[sample];
+    for (unsigned f = 0; f < kFeatures; f++) {
+      error += inputs[f * kSamples + sample] * local[f];
+    }
+    const float loss = block_sum(error * error) / kBlock;
+    for (unsigned f = 0; f < kFeatures; f++) {
+      const float gradient = block_sum(error * inputs[f * kSamples + sample]) / kBlock;
+      if (threadIdx.x == 0) {
+        local[f] -= rate * gradient;
+      }
+    }
+    if (threadIdx.x == 0) {
+      result[kFeatures] = loss;
+    }
+    __syncthreads();
+  }
+  if (threadIdx.x < kFeatures) {
+    result[threadIdx.x] = local[threadIdx.x];
   }
 }
 
-__global__ void update(float* weights, const float* block_sums, unsigned blocks, float rate,
-                       float* loss) {
+// The common weights become the shards' mean.
+__global__ void average(float* weights, const float* shard_weights, float* loss) {
   const unsigned f = threadIdx.x;
-  if (f > kFeatures)
+  if (f > kFeatures) {
     return;
-  float sum = 0;
-  for (unsigned block = 0; block < blocks; block++) sum += block_sums[block * (kFeatures + 1) + f];
-  sum /= kSamples;
-  if (f < kFeatures) {
-    weights[f] -= rate * sum;
-  } else {
-    *loss = sum;
   }
+  float sum = 0;
+  for (unsigned shard = 0; shard < kShards; shard++) {
+    sum += shard_weights[shard * (kFeatures + 1) + f];
+  }
+  *(f < kFeatures ? &weights[f] : loss) = sum / kShards;
 }
 
 static float* upload(const std::vector<float>& values) {
@@ -61,7 +83,6 @@ static float* upload(const std::vector<float>& values) {
 
 int main(int argc, char** argv) {
   const int steps = argc > 1 ? std::atoi(argv[1]) : 100;
-  constexpr unsigned kBlocks = kSamples / kBlock;
   // Data made from weights that training should find again.
   std::vector<float> inputs(kFeatures * kSamples), targets(kSamples, 0.0f);
   std::uint32_t state = 1;
@@ -75,13 +96,13 @@ int main(int argc, char** argv) {
   }
   float *device_inputs = upload(inputs), *device_targets = upload(targets);
   float* weights = upload(std::vector<float>(kFeatures, 0.0f));
-  float* block_sums = upload(std::vector<float>(kBlocks * (kFeatures + 1)));
+  float* shard_weights = upload(std::vector<float>(kShards * (kFeatures + 1)));
   float* loss;
   HIP(hipHostMalloc(reinterpret_cast<void**>(&loss), sizeof(float)));
 
   for (int step = 1; step <= steps; step++) {
-    gradient<<<kBlocks, kBlock>>>(device_inputs, device_targets, weights, block_sums);
-    update<<<1, 64>>>(weights, block_sums, kBlocks, 0.5f, loss);
+    train_shards<<<kShards, kBlock>>>(device_inputs, device_targets, weights, shard_weights, 0.1f);
+    average<<<1, 64>>>(weights, shard_weights, loss);
     // Looks at the loss now and then: in between the GPU always has work.
     if (step % kReportEvery == 0 || step == steps) {
       HIP(hipDeviceSynchronize());

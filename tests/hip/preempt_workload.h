@@ -13,6 +13,7 @@
 #include "check.h"
 
 constexpr u32 kBlocks = 24, kBlockSize = 256, kAll = kBlocks * kBlockSize;
+constexpr u32 kTickets = 64;  // drawn by each lane
 
 // LDS and barriers: each round every thread reads what others wrote in the round before.
 __global__ void lds_rounds(u32* out, u32 rounds) {
@@ -96,10 +97,11 @@ class Workload {
     counters_.zero();
     ticket_sums_.zero();
     HIP(hipDeviceSynchronize());
-    lds_rounds<<<kBlocks, kBlockSize, 0, streams_[0]>>>(lds_, 300);
-    scratch_rounds<<<kBlocks, kBlockSize, 0, streams_[1]>>>(scratch_, 60);
-    float_rounds<<<kBlocks, kBlockSize, 0, streams_[0]>>>(floats_, 120);
-    draw_tickets<<<kBlocks, kBlockSize, 0, streams_[1]>>>(counters_, ticket_sums_, 16);
+    // Long kernels: most preemptions should find waves running.
+    lds_rounds<<<kBlocks, kBlockSize, 0, streams_[0]>>>(lds_, 1500);
+    scratch_rounds<<<kBlocks, kBlockSize, 0, streams_[1]>>>(scratch_, 300);
+    float_rounds<<<kBlocks, kBlockSize, 0, streams_[0]>>>(floats_, 500);
+    draw_tickets<<<kBlocks, kBlockSize, 0, streams_[1]>>>(counters_, ticket_sums_, kTickets);
     finish();
     Results results;
     results.lds = lds_.read();
@@ -131,7 +133,7 @@ inline void wait_microseconds(u32 microseconds) {
 inline void check_preempted_runs(Workload& workload, u32 cycles, const std::function<void()>& stop,
                                  const std::function<void()>& start) {
   const Results undisturbed = workload.run();
-  EXPECT(undisturbed.tickets == kAll * 16, "%u tickets were drawn", undisturbed.tickets);
+  EXPECT(undisturbed.tickets == kAll * kTickets, "%u tickets were drawn", undisturbed.tickets);
   std::atomic<u32> done{0};
   std::thread preempter([&] {
     Random random(99);
