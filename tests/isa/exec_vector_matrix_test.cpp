@@ -222,10 +222,10 @@ TEST_P(MatrixTest, EveryShapeMultipliesAndAccumulates) {
 
 TEST_P(MatrixTest, OperandsMayLieInEitherFile) {
   for (const Shape& shape : kShapes) {
-    const Inst inst = instruction(shape, a(50), v(6), v(64), v(64));
+    const Inst inst = instruction(shape, a(50), v(6), v(24), v(24));
     fill_small(*inst.op);
     if (shape.bits != 64)
-      fill_sums(v(64));
+      fill_sums(v(24));
     run_and_check(shape, inst, 0x3f0);
   }
 }

@@ -17,7 +17,7 @@
 
 namespace vgpu::isa::test {
 
-constexpr int kTestVgprs = 128;  // of each file
+constexpr int kTestVgprs = 64;  // of each file
 
 // Registers of a wave that can be copied and compared.
 struct Registers {
@@ -61,6 +61,11 @@ class Random {
 // Runs the instruction on a copy of the registers and returns it. Sets MXCSR from MODE as the
 // engine does and expects to find it unchanged.
 Registers run_instruction(const Engine& engine, Inst inst, const Registers& before, u32 mode);
+
+// Sources that are registers, not lane masks.
+int register_sources(const OpInfo& op);
+// Whether the destination is also the last source.
+bool accumulates(const OpInfo& op);
 
 // The bits of scalar operand `code` as a source of this type.
 u64 scalar_operand(const Registers& registers, const Inst& inst, u16 code, Type type);

@@ -1,4 +1,4 @@
-// The shapes of loads and stores by opcode, the same numbers in FLAT, GLOBAL, SCRATCH and MUBUF.
+// Which shape or operation an opcode means. FLAT, GLOBAL, SCRATCH and MUBUF have the same numbers.
 #pragma once
 
 #include "isa/exec/memory_access.h"

@@ -119,7 +119,7 @@ struct Shape {
   static constexpr int kRegisters = N;
   static constexpr u32 kBytes = sizeof(T) * N;
   static constexpr bool kIsDword = N == 1 && sizeof(T) == 4;
-  using To = const Registers<N>&;
+  using Data = const Registers<N>&;
 
   static void to_register(u32& reg, T value) {
     if constexpr (kHalf == Half::low) {
@@ -132,7 +132,7 @@ struct Shape {
   }
   static T from_register(u32 reg) { return static_cast<T>(kHalf == Half::high ? reg >> 16 : reg); }
 
-  static void load_lane(To to, u32 lane, const u8* from) {
+  static void load_lane(Data to, u32 lane, const u8* from) {
     if constexpr (N == 1) {
       to_register(to.reg[0][lane], read_host<T>(from));
     } else {
@@ -146,7 +146,7 @@ struct Shape {
       }
     }
   }
-  static void store_lane(To from, u32 lane, u8* to) {
+  static void store_lane(Data from, u32 lane, u8* to) {
     if constexpr (N == 1) {
       write_host<T>(to, from_register(from.reg[0][lane]));
     } else {
@@ -160,7 +160,7 @@ struct Shape {
   }
 
   // All lanes of the mask.
-  static void load(To to, u64 base, const u32* offset, u64 mask) {
+  static void load(Data to, u64 base, const u32* offset, u64 mask) {
     if constexpr (kIsDword) {
       for (u32 lane = 0; lane < kLanes; lane += kGroup) {
         load_group(to.reg[0] + lane, base, offset + lane,
@@ -174,7 +174,7 @@ struct Shape {
       for_lanes(mask, [&](u32 lane) { load_lane(to, lane, host_pointer(base + offset[lane])); });
     }
   }
-  static void store(To from, u64 base, const u32* offset, u64 mask) {
+  static void store(Data from, u64 base, const u32* offset, u64 mask) {
     if constexpr (kIsDword) {
       for (u32 lane = 0; lane < kLanes; lane += kGroup) {
         store_group(from.reg[0] + lane, base, offset + lane,
@@ -241,7 +241,7 @@ struct Shape {
     }
   }
 
-  static void load_quad(To to, u32 lane, u64 base, const u32* offset, u32 mask) {
+  static void load_quad(Data to, u32 lane, u64 base, const u32* offset, u32 mask) {
     if (mask != 15) {
       for (; mask; mask &= mask - 1) {
         const u32 one = lane + static_cast<u32>(std::countr_zero(mask));
@@ -259,7 +259,7 @@ struct Shape {
     }
   }
 
-  static void store_quad(To from, u32 lane, u64 base, const u32* offset, u32 mask) {
+  static void store_quad(Data from, u32 lane, u64 base, const u32* offset, u32 mask) {
     if (mask != 15) {
       for (; mask; mask &= mask - 1) {
         const u32 one = lane + static_cast<u32>(std::countr_zero(mask));

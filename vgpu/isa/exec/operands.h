@@ -141,14 +141,28 @@ inline const u32* lanes32(Wave& wave, const Inst& inst, u16 code, LaneBuffer& bu
   return broadcast(buffer, scalar32(wave, inst, code));
 }
 
+// Spreads a lane mask over 64 words, all ones where the bit is set. In halves, since the compiler
+// vectorises shifts of words but not of doublewords.
+inline void expand_mask(u64 mask, u32* out) {
+  const u32 low = static_cast<u32>(mask), high = static_cast<u32>(mask >> 32);
+  for (u32 lane = 0; lane < 32; ++lane) {
+    out[lane] = -(low >> lane & 1);
+  }
+  for (u32 lane = 0; lane < 32; ++lane) {
+    out[lane + 32] = -(high >> lane & 1);
+  }
+}
+
+// Apart from exec_mask(), which is inlined into every executor.
+[[gnu::noinline]] inline void refresh_exec_mask(Wave& wave) {
+  wave.mask_for = wave.exec();
+  expand_mask(wave.mask_for, wave.mask);
+}
+
 // EXEC as a word per lane, all ones where the lane is active.
 inline const u32* exec_mask(Wave& wave) {
-  const u64 exec = wave.exec();
-  if (wave.mask_for != exec) {
-    for (int lane = 0; lane < kLanes; ++lane) {
-      wave.mask[lane] = -static_cast<u32>(exec >> lane & 1);
-    }
-    wave.mask_for = exec;
+  if (wave.mask_for != wave.exec()) {
+    refresh_exec_mask(wave);
   }
   return wave.mask;
 }

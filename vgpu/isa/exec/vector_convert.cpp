@@ -38,11 +38,11 @@ u16 to_u16(float value) {
 // rounding mode. The product is exact in double precision.
 i16 to_snorm16(float value) {
   const float clamped = value > 1.0f ? 1.0f : value < -1.0f ? -1.0f : value;
-  return to_i16(static_cast<float>(__builtin_roundeven(clamped * 32767.0)));
+  return to_i16(static_cast<float>(round_to_even(clamped * 32767.0)));
 }
 u16 to_unorm16(float value) {
   const float clamped = value > 1.0f ? 1.0f : value < 0.0f ? 0.0f : value;
-  return to_u16(static_cast<float>(__builtin_roundeven(clamped * 65535.0)));
+  return to_u16(static_cast<float>(round_to_even(clamped * 65535.0)));
 }
 
 u32 pair(u32 low, u32 high) { return (low & 0xffff) | high << 16; }

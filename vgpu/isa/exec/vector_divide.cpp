@@ -30,27 +30,26 @@ struct DivideRules<double> {
 };
 
 template <class T>
-T power_of_two(int exponent) {
+[[gnu::always_inline]] inline T power_of_two(int exponent) {
   using F = FloatBits<T>;
   return from_bits<T>(static_cast<BitsOf<T>>(exponent + F::bias) << F::mantissa_bits);
-}
-
-template <class T>
-bool is_zero(T value) {
-  return (bits_of(value) & ~sign_bit<T>) == 0;
 }
 
 // Whether a / b is too small for a normal number, judged by exponents and significands: the
 // division itself would round, and flush where MODE says so.
 template <class T>
-bool quotient_is_denormal(T a, T b) {
-  const Mode keep_denormals;
-  const int difference = frexp_exponent(a, keep_denormals) - frexp_exponent(b, keep_denormals);
-  const bool smaller = (bits_of(frexp_mantissa(a, keep_denormals)) & mantissa_mask<T>) <
-                       (bits_of(frexp_mantissa(b, keep_denormals)) & mantissa_mask<T>);
-  const bool small = difference - smaller < 1 - FloatBits<T>::bias;
-  const bool number = !is_nan(a) && !is_nan(b) && !is_infinite(a);
-  return number && (small || is_infinite(b));
+[[gnu::always_inline]] inline BitsOf<T> when_quotient_denormal(T a, T b) {
+  using Bits = BitsOf<T>;
+  const Mode keep;  // denormals
+  const Bits bits_a = bits_of(a), bits_b = bits_of(b);
+  const auto significand = [&](T value) {
+    return bits_of(frexp_mantissa(value, keep)) & mantissa_mask<T>;
+  };
+  const i32 smaller = significand(a) < significand(b) ? 1 : 0;
+  const i32 exponent = frexp_exponent(a, keep) - frexp_exponent(b, keep) - smaller;
+  const Bits small = when<Bits>(exponent < 1 - FloatBits<T>::bias);
+  const Bits number = ~(when_nan<T>(bits_a) | when_nan<T>(bits_b) | when_infinite<T>(bits_a));
+  return number & (small | when_infinite<T>(bits_b));
 }
 
 // V_DIV_SCALE: source 0 repeats the operand, denominator or numerator, that is to be scaled. The
@@ -58,91 +57,77 @@ bool quotient_is_denormal(T a, T b) {
 // denominator up, which would overflow it; scaling it down is what makes the quotient come out
 // right, and agrees with the case after it.
 template <class T>
-Flagged<T> divide_scale(T operand, T denominator, T numerator, const Mode& mode) {
+[[gnu::always_inline]] inline Flagged<T> divide_scale(T operand, T denominator, T numerator,
+                                                      const Mode& mode) {
   using R = DivideRules<T>;
-  operand = flushed_source(operand, mode);
-  denominator = flushed_source(denominator, mode);
-  numerator = flushed_source(numerator, mode);
-  const T up = operand * power_of_two<T>(R::scale);
-  const T down = operand * power_of_two<T>(-R::scale);
-  const bool for_denominator = bits_of(operand) == bits_of(denominator);
-  const bool for_numerator = bits_of(operand) == bits_of(numerator);
-  const bool reciprocal_denormal = quotient_is_denormal(T(1), denominator);
-  const bool quotient_denormal = quotient_is_denormal(numerator, denominator);
+  using Bits = BitsOf<T>;
+  const Bits s0 = source_bits(operand, mode);
+  const Bits s1 = source_bits(denominator, mode);
+  const Bits s2 = source_bits(numerator, mode);
+  const Bits up = bits_of(from_bits<T>(s0) * power_of_two<T>(R::scale));
+  const Bits down = bits_of(from_bits<T>(s0) * power_of_two<T>(-R::scale));
+  const Bits for_denominator = when<Bits>(s0 == s1), for_numerator = when<Bits>(s0 == s2);
+  const Bits reciprocal_denormal = when_quotient_denormal(T(1), from_bits<T>(s1));
+  const Bits quotient_denormal = when_quotient_denormal(from_bits<T>(s2), from_bits<T>(s1));
+  const i32 exponent1 = exponent_of(from_bits<T>(s1)), exponent2 = exponent_of(from_bits<T>(s2));
 
   // From the last case to the first, each overriding those after it.
-  T value = exponent_of(numerator) <= R::tiny ? up : operand;
-  bool flag = false;
-  value = quotient_denormal ? (for_numerator ? up : operand) : value;
-  value = reciprocal_denormal ? (quotient_denormal && !for_denominator ? operand : down) : value;
-  flag = quotient_denormal;
-  const bool denominator_denormal = is_denormal_or_zero(denominator);
-  value = denominator_denormal ? up : value;
-  flag = flag && !denominator_denormal;
-  const bool far = exponent_of(numerator) - exponent_of(denominator) >= R::far_apart;
-  value = far ? (for_denominator ? up : operand) : value;
-  flag = flag || far;
-  const bool zero = is_zero(numerator) || is_zero(denominator);
-  value = flushed_result(value, mode);
-  value = zero ? from_bits<T>(exponent_mask<T> | quiet_bit<T>) : value;
-  return {value, flag && !zero};
+  Bits value = choose<Bits>(when<Bits>(exponent2 <= R::tiny), up, s0);
+  value = choose<Bits>(quotient_denormal, choose<Bits>(for_numerator, up, s0), value);
+  const Bits keep = quotient_denormal & ~for_denominator;
+  value = choose<Bits>(reciprocal_denormal, choose<Bits>(keep, s0, down), value);
+  value = choose<Bits>(when_small<T>(s1), up, value);
+  const Bits far = when<Bits>(exponent2 - exponent1 >= R::far_apart);
+  value = choose<Bits>(far, choose<Bits>(for_denominator, up, s0), value);
+  const Bits zero = when_zero<T>(s1) | when_zero<T>(s2);
+  value = choose<Bits>(zero, exponent_mask<T> | quiet_bit<T>, value);
+  const Bits flag = ((quotient_denormal & ~when_small<T>(s1)) | far) & ~zero;
+  return {result_of<T>(value, mode), static_cast<u32>(flag)};
 }
+
+inline float fused(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+inline double fused(double a, double b, double c) { return __builtin_fma(a, b, c); }
 
 // V_DIV_FMAS: the last step, times 2^scale or 2^-scale if VCC says the quotient is scaled. Which
 // way shows in the quotient itself: it was brought near 1 from above or from below.
 template <class T>
-T divide_fmas(T a, T b, T c, bool scaled) {
+[[gnu::always_inline]] inline T divide_fmas(T a, T b, T c, bool scaled) {
   using R = DivideRules<T>;
-  const T sum = __builtin_fma(a, b, c);
+  const T sum = fused(a, b, c);
   const bool large = exponent_of(c) > FloatBits<T>::bias;
-  const T factor = power_of_two<T>(large ? R::scale : -R::scale);
-  return scaled ? sum * factor : sum;
-}
-template <>
-float divide_fmas(float a, float b, float c, bool scaled) {
-  using R = DivideRules<float>;
-  const float sum = __builtin_fmaf(a, b, c);
-  const bool large = exponent_of(c) > FloatBits<float>::bias;
-  const float factor = power_of_two<float>(large ? R::scale : -R::scale);
-  return scaled ? sum * factor : sum;
-}
-
-// The magnitude of an underflowing or overflowing quotient in a rounding mode (0 nearest, 1 up,
-// 2 down, 3 zero).
-template <class T>
-BitsOf<T> underflow_bits(bool negative, u8 round) {
-  const bool away = (round == 1 && !negative) || (round == 2 && negative);
-  return away ? 1 : 0;
-}
-template <class T>
-BitsOf<T> overflow_bits(bool negative, u8 round) {
-  const bool infinite = round == 0 || (round == 1 && !negative) || (round == 2 && negative);
-  return exponent_mask<T> - (infinite ? 0 : 1);
+  const T factor = large ? power_of_two<T>(R::scale) : power_of_two<T>(-R::scale);
+  const T rescaled = sum * factor;
+  return scaled ? rescaled : sum;
 }
 
 // V_DIV_FIXUP. The iteration overflows to infinity or NaN where the quotient does; the manual's
 // "exponent(S1) == 255: overflow" can only mean that, since special denominators come before it.
 template <class T>
-T divide_fixup(T quotient, T denominator, T numerator, u8 round, const Mode& mode) {
-  quotient = flushed_source(quotient, mode);
-  denominator = flushed_source(denominator, mode);
-  numerator = flushed_source(numerator, mode);
-  const BitsOf<T> sign = (bits_of(denominator) ^ bits_of(numerator)) & sign_bit<T>;
-  const bool negative = sign != 0;
-  BitsOf<T> result = bits_of(quotient) & ~sign_bit<T>;
-  result = result >= exponent_mask<T> ? overflow_bits<T>(negative, round) : result;
-  const int difference = exponent_of(numerator) - exponent_of(denominator);
-  result = difference < DivideRules<T>::underflow ? underflow_bits<T>(negative, round) : result;
-  const bool d_zero = is_zero(denominator), n_zero = is_zero(numerator);
-  const bool d_infinite = is_infinite(denominator), n_infinite = is_infinite(numerator);
-  result = d_infinite || n_zero ? 0 : result;
-  result = d_zero || n_infinite ? exponent_mask<T> : result;
-  result |= sign;
-  const bool invalid = (d_zero && n_zero) || (d_infinite && n_infinite);
-  result = invalid ? sign_bit<T> | exponent_mask<T> | quiet_bit<T> : result;
-  result = is_nan(denominator) ? bits_of(quieted(denominator)) : result;
-  result = is_nan(numerator) ? bits_of(quieted(numerator)) : result;
-  return flushed_result(from_bits<T>(result), mode);
+[[gnu::always_inline]] inline T divide_fixup(T quotient, T denominator, T numerator,
+                                             const Mode& mode) {
+  using Bits = BitsOf<T>;
+  const Bits q = source_bits(quotient, mode);
+  const Bits d = source_bits(denominator, mode);
+  const Bits n = source_bits(numerator, mode);
+  const Bits sign = (d ^ n) & sign_bit<T>;
+  // Whether an inexact result is rounded away from zero: always when it overflows to nearest.
+  const u8 round = FloatBits<T>::round(mode);
+  const Bits away =
+      choose<Bits>(when<Bits>(sign != 0), when<Bits>(round == 2), when<Bits>(round == 1));
+  const Bits overflow = exponent_mask<T> - (~(away | when<Bits>(round == 0)) & 1);
+  Bits result = magnitude<T>(q);
+  result = choose<Bits>(when<Bits>(result >= exponent_mask<T>), overflow, result);
+  const i32 difference = exponent_of(from_bits<T>(n)) - exponent_of(from_bits<T>(d));
+  result = choose<Bits>(when<Bits>(difference < DivideRules<T>::underflow), away & 1, result);
+  const Bits d_zero = when_zero<T>(d), n_zero = when_zero<T>(n);
+  const Bits d_infinite = when_infinite<T>(d), n_infinite = when_infinite<T>(n);
+  result &= ~(d_infinite | n_zero);
+  result = choose<Bits>(d_zero | n_infinite, exponent_mask<T>, result) | sign;
+  const Bits invalid = (d_zero & n_zero) | (d_infinite & n_infinite);
+  result = choose<Bits>(invalid, sign_bit<T> | exponent_mask<T> | quiet_bit<T>, result);
+  result = choose<Bits>(when_nan<T>(d), d | quiet_bit<T>, result);
+  result = choose<Bits>(when_nan<T>(n), n | quiet_bit<T>, result);
+  return result_of<T>(result, mode);
 }
 
 // f16 has no scaling steps: the quotient is computed in f32 and only special cases remain.
@@ -170,12 +155,10 @@ constexpr VectorRow kRows[] = {
      vop([](float a, float b, float c, bool vcc) { return divide_fmas(a, b, c, vcc); })},
     {Op::v_div_fmas_f64,
      vop([](double a, double b, double c, bool vcc) { return divide_fmas(a, b, c, vcc); })},
-    {Op::v_div_fixup_f32, vop([](float a, float b, float c, const Mode& m) {
-       return divide_fixup(a, b, c, m.round32, m);
-     })},
-    {Op::v_div_fixup_f64, vop([](double a, double b, double c, const Mode& m) {
-       return divide_fixup(a, b, c, m.round64, m);
-     })},
+    {Op::v_div_fixup_f32,
+     vop([](float a, float b, float c, const Mode& m) { return divide_fixup(a, b, c, m); })},
+    {Op::v_div_fixup_f64,
+     vop([](double a, double b, double c, const Mode& m) { return divide_fixup(a, b, c, m); })},
     {Op::v_div_fixup_f16,
      vop<keeping_high>([](half a, half b, half c) { return divide_fixup_f16(a, b, c); })},
     {Op::v_div_fixup_legacy_f16,

@@ -58,7 +58,7 @@ constexpr VectorRow kRows[] = {
     {Op::v_trunc_f16, vop([](half a) { return half(__builtin_truncf(a)); })},
     {Op::v_ceil_f16, vop([](half a) { return half(__builtin_ceilf(a)); })},
     {Op::v_floor_f16, vop([](half a) { return half(__builtin_floorf(a)); })},
-    {Op::v_rndne_f16, vop([](half a) { return half(__builtin_roundevenf(a)); })},
+    {Op::v_rndne_f16, vop([](half a) { return half(round_to_even(a.value)); })},
     {Op::v_ldexp_f16, vop([](half a, i16 b) { return scale(a, b); })},
     {Op::v_frexp_mant_f16,
      vop([](half a, const Mode& m) { return half(frexp_mantissa(a.value, m)); })},

@@ -24,19 +24,19 @@ float scale(float value, i32 exponent) {
 }
 
 constexpr VectorRow kRows[] = {
-    {Op::v_add_f32, vop<hot>([](float a, float b) { return a + b; })},
-    {Op::v_sub_f32, vop<hot>([](float a, float b) { return a - b; })},
-    {Op::v_subrev_f32, vop<hot>([](float a, float b) { return b - a; })},
-    {Op::v_mul_f32, vop<hot>([](float a, float b) { return a * b; })},
+    {Op::v_add_f32, vop([](float a, float b) { return a + b; })},
+    {Op::v_sub_f32, vop([](float a, float b) { return a - b; })},
+    {Op::v_subrev_f32, vop([](float a, float b) { return b - a; })},
+    {Op::v_mul_f32, vop([](float a, float b) { return a * b; })},
     {Op::v_mul_legacy_f32, vop([](float a, float b) { return multiply_legacy(a, b); })},
     {Op::v_fma_f32, vop<hot>([](float a, float b, float c) { return __builtin_fmaf(a, b, c); })},
     {Op::v_fmac_f32,
-     vop<hot_accumulating>([](float a, float b, float c) { return __builtin_fmaf(a, b, c); })},
+     vop<accumulating>([](float a, float b, float c) { return __builtin_fmaf(a, b, c); })},
     {Op::v_mad_f32, vop<hot>([](float a, float b, float c) { return mad(a, b, c); })},
-    {Op::v_mac_f32, vop<hot_accumulating>([](float a, float b, float c) { return mad(a, b, c); })},
+    {Op::v_mac_f32, vop<accumulating>([](float a, float b, float c) { return mad(a, b, c); })},
     // v_madmk: S0 * K + S1, v_madak: S0 * S1 + K; the decoder lists the sources in that order.
-    {Op::v_madmk_f32, vop<hot>([](float a, float b, float c) { return mad(a, b, c); })},
-    {Op::v_madak_f32, vop<hot>([](float a, float b, float c) { return mad(a, b, c); })},
+    {Op::v_madmk_f32, vop([](float a, float b, float c) { return mad(a, b, c); })},
+    {Op::v_madak_f32, vop([](float a, float b, float c) { return mad(a, b, c); })},
     {Op::v_mad_legacy_f32, vop([](float a, float b, float c) {
        return flushed(flushed(multiply_legacy(flushed(a), flushed(b))) + flushed(c));
      })},
@@ -52,7 +52,7 @@ constexpr VectorRow kRows[] = {
     {Op::v_trunc_f32, vop([](float a) { return __builtin_truncf(a); })},
     {Op::v_ceil_f32, vop([](float a) { return __builtin_ceilf(a); })},
     {Op::v_floor_f32, vop([](float a) { return __builtin_floorf(a); })},
-    {Op::v_rndne_f32, vop([](float a) { return __builtin_roundevenf(a); })},
+    {Op::v_rndne_f32, vop([](float a) { return round_to_even(a); })},
     {Op::v_ldexp_f32, vop([](float a, i32 b) { return scale(a, b); })},
     {Op::v_frexp_mant_f32, vop([](float a, const Mode& m) { return frexp_mantissa(a, m); })},
     {Op::v_frexp_exp_i32_f32, vop([](float a, const Mode& m) { return frexp_exponent(a, m); })},

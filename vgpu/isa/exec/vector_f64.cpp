@@ -19,7 +19,7 @@ double scale(double value, i32 exponent, const Mode& mode) {
   const i32 second = target - first;
   const i32 rest = second > 1023 ? 1023 : second < -1022 ? -1022 : second;
   const double result = mantissa * power_of_two(first) * power_of_two(rest);
-  return is_infinite(value) || is_nan(value) ? mantissa : result;
+  return exponent_of(value) == 2047 ? mantissa : result;
 }
 
 // The bits of 2/pi behind the point, from the most significant on.
@@ -63,14 +63,14 @@ constexpr VectorRow kRows[] = {
     {Op::v_mul_f64, vop<hot>([](double a, double b) { return a * b; })},
     {Op::v_fma_f64, vop<hot>([](double a, double b, double c) { return __builtin_fma(a, b, c); })},
     {Op::v_fmac_f64,
-     vop<hot_accumulating>([](double a, double b, double c) { return __builtin_fma(a, b, c); })},
+     vop<accumulating>([](double a, double b, double c) { return __builtin_fma(a, b, c); })},
     {Op::v_min_f64, vop([](double a, double b, const Mode& m) { return minimum(a, b, m); })},
     {Op::v_max_f64, vop([](double a, double b, const Mode& m) { return maximum(a, b, m); })},
     {Op::v_fract_f64, vop([](double a) { return fraction(a); })},
     {Op::v_trunc_f64, vop([](double a) { return __builtin_trunc(a); })},
     {Op::v_ceil_f64, vop([](double a) { return __builtin_ceil(a); })},
     {Op::v_floor_f64, vop([](double a) { return __builtin_floor(a); })},
-    {Op::v_rndne_f64, vop([](double a) { return __builtin_roundeven(a); })},
+    {Op::v_rndne_f64, vop([](double a) { return round_to_even(a); })},
     {Op::v_ldexp_f64, vop([](double a, i32 b, const Mode& m) { return scale(a, b, m); })},
     {Op::v_frexp_mant_f64, vop([](double a, const Mode& m) { return frexp_mantissa(a, m); })},
     {Op::v_frexp_exp_i32_f64, vop([](double a, const Mode& m) { return frexp_exponent(a, m); })},

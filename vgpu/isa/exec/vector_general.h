@@ -96,7 +96,7 @@ template <auto F, std::size_t... I>
     if constexpr (S::compares) {
       stage.flags.lane[lane] = result ? ~0u : 0u;
     } else if constexpr (S::flagged) {
-      stage.flags.lane[lane] = result.flag ? ~0u : 0u;
+      stage.flags.lane[lane] = result.flag;
       stage.result.as<Staged<typename S::Result>>()[lane] = result.value;
     } else {
       stage.result.as<Staged<typename S::Result>>()[lane] = result;
@@ -105,7 +105,7 @@ template <auto F, std::size_t... I>
 }
 
 template <auto F>
-void kernel(Stage& stage, const Mode& mode) {
+[[gnu::flatten]] void kernel(Stage& stage, const Mode& mode) {
   run_kernel<F>(stage, mode, std::make_index_sequence<Signature<F>::sources>{});
 }
 

@@ -38,13 +38,12 @@ inline float exp2_f32(float x) {
   return is_nan(x) ? quieted(x) : x >= 128.0f ? __builtin_inff() : result;
 }
 
-// log2 of a positive normal double.
-inline double log2_core(double x) {
-  const u64 bits = std::bit_cast<u64>(x);
+// log2 of a positive normal float.
+inline double log2_core(float x) {
   // Split so that the significand lies in [sqrt(1/2), sqrt(2)).
-  const u64 offset = bits - 0x3fe6a09e667f3bcd;
-  const i64 exponent = static_cast<i64>(offset) >> 52;
-  const double m = std::bit_cast<double>(bits - (static_cast<u64>(exponent) << 52));
+  const u32 bits = bits_of(x);
+  const i32 exponent = static_cast<i32>(bits - 0x3f3504f3) >> 23;
+  const double m = from_bits<float>(bits - (static_cast<u32>(exponent) << 23));
   const double s = (m - 1.0) / (m + 1.0);
   const double z = s * s;
   double sum = 1.0 / 17;
@@ -57,16 +56,20 @@ inline double log2_core(double x) {
   sum = sum * z + 1.0 / 3;
   sum = sum * z + 1.0;
   constexpr double kTwoOverLn2 = 2.88539008177792681472;
-  return static_cast<double>(static_cast<i32>(exponent)) + s * sum * kTwoOverLn2;
+  return static_cast<double>(exponent) + s * sum * kTwoOverLn2;
 }
 
+// log2 of a float that is not denormal.
 inline float log2_f32(float x) {
-  const bool regular = x > 0.0f && !is_infinite(x);
-  float result = static_cast<float>(log2_core(regular ? static_cast<double>(x) : 1.0));
-  result = is_infinite(x) ? x : result;
-  result = x == 0.0f ? -__builtin_inff() : result;
-  result = x < 0.0f ? from_bits<float>(0xffc00000) : result;
-  return is_nan(x) ? quieted(x) : result;
+  const u32 bits = bits_of(x);
+  const u32 special = when<u32>(bits - 0x00800000 >= 0x7f000000);  // not positive and finite
+  const float regular = from_bits<float>(choose<u32>(special, bits_of(1.0f), bits));
+  u32 result = bits_of(static_cast<float>(log2_core(regular)));
+  result = choose<u32>(special, 0xffc00000, result);  // of a negative number
+  result = choose<u32>(when<u32>(bits == 0x7f800000), bits, result);
+  result = choose<u32>(when_zero<float>(bits), 0xff800000, result);
+  result = choose<u32>(when_nan<float>(bits), bits | quiet_bit<float>, result);
+  return from_bits<float>(result);
 }
 
 // sin(2 pi x) for |x| <= 1/2.

@@ -107,8 +107,9 @@ template <auto F, bool Modified, bool Masked, std::size_t... I>
     const float second = F(with_sign(source[I].part[1][lane], flip_high[I])...);
     const u32 first_bits = bits_of(clamp ? clamped(first, mode.dx10_clamp) : first);
     const u32 second_bits = bits_of(clamp ? clamped(second, mode.dx10_clamp) : second);
-    low[lane] = Masked && mask[lane] == 0 ? low[lane] : first_bits;
-    high[lane] = Masked && mask[lane] == 0 ? high[lane] : second_bits;
+    const u32 active = Masked ? mask[lane] : ~u32{0};
+    low[lane] = (first_bits & active) | (low[lane] & ~active);
+    high[lane] = (second_bits & active) | (high[lane] & ~active);
   }
 }
 

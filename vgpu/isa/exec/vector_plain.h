@@ -107,7 +107,7 @@ struct NoMask {
 template <class T, bool Masked>
 class Destination {
  public:
-  Destination(Wave& wave, u16 code) : low_(vector(wave, code)) {
+  [[gnu::always_inline]] Destination(Wave& wave, u16 code) : low_(vector(wave, code)) {
     if constexpr (sizeof(T) == 8) {
       high_ = vector(wave, code + 1);
     }
@@ -128,7 +128,8 @@ class Destination {
  private:
   void put(u32& word, u32 bits, int lane) const {
     if constexpr (Masked) {
-      word = mask_[lane] != 0 ? bits : word;
+      // Masked by hand: a condition here keeps some loops from being vectorised.
+      word = (bits & mask_[lane]) | (word & ~mask_[lane]);
     } else {
       word = bits;
     }
@@ -184,7 +185,7 @@ template <auto F, bool Masked, class Sources, class MaskIn, class Flags, std::si
     for (int lane = 0; lane < kLanes; ++lane) {
       const auto result = call(lane);
       if constexpr (S::flagged) {
-        flags.lane[lane] = result.flag ? ~0u : 0u;
+        flags.lane[lane] = result.flag;
         destination.store(lane, result.value);
       } else {
         destination.store(lane, result);
@@ -228,7 +229,7 @@ template <auto F, bool Accumulates, unsigned Uniform, bool Exact, std::size_t...
 }
 
 template <auto F, bool Accumulates, unsigned Uniform, bool Exact>
-[[gnu::noinline]] void plain(Wave& wave, const Inst& inst) {
+[[gnu::noinline, gnu::flatten]] void plain(Wave& wave, const Inst& inst) {
   run_plain<F, Accumulates, Uniform, Exact>(wave, inst,
                                             std::make_index_sequence<Signature<F>::sources>{});
 }

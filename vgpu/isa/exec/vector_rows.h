@@ -1,10 +1,11 @@
 // Tables of vector operations. A row is an opcode and a lambda for one lane:
 //
-//   {Op::v_add_f32, vop<hot>([](float a, float b) { return a + b; })},
+//   {Op::v_add_f32, vop([](float a, float b) { return a + b; })},
 //
 // vop() derives the handlers from the lambda's signature (vector_types.h).
 #pragma once
 
+#include <bit>
 #include <span>
 
 #include "isa/exec/vector_general.h"
@@ -15,7 +16,7 @@ namespace vgpu::isa::VGPU_ENGINE {
 enum class Speed : u8 {
   rare,    // the general handler only
   common,  // plain handlers; with scalars after the first source, these are broadcast
-  hot,     // plain handlers for every combination of scalar sources
+  hot,     // the same, but no broadcast for a single scalar in any place: VOP3 arithmetic
 };
 
 struct RowOptions {
@@ -29,7 +30,6 @@ constexpr RowOptions rare{.speed = Speed::rare};
 constexpr RowOptions common{};
 constexpr RowOptions hot{.speed = Speed::hot};
 constexpr RowOptions accumulating{.accumulates = true};
-constexpr RowOptions hot_accumulating{.speed = Speed::hot, .accumulates = true};
 constexpr RowOptions keeping_high{.speed = Speed::rare, .keeps_high = true};
 
 struct VectorEntry {
@@ -76,7 +76,8 @@ constexpr Handler plain_handler() {
     constexpr unsigned independent = S::sources - O.accumulates;
     constexpr unsigned all = (1u << independent) - 1;
     constexpr unsigned uniform = Uniform & all;
-    constexpr bool exact = O.speed == Speed::hot || uniform <= 1;
+    constexpr bool exact =
+        O.speed == Speed::hot ? std::has_single_bit(uniform) || uniform == 0 : uniform <= 1;
     return wrapped<F, O, plain<F, O.accumulates, exact ? uniform : uniform & 1, exact>>();
   }
 }
@@ -99,7 +100,8 @@ std::span<const VectorRow> f16_rows();              // vector_f16.cpp
 std::span<const VectorRow> math_rows();             // vector_math.cpp: transcendental functions
 std::span<const VectorRow> divide_rows();           // vector_divide.cpp: v_div_*
 std::span<const VectorRow> convert_rows();          // vector_convert.cpp
-std::span<const VectorRow> integer_rows();          // vector_integer.cpp
+std::span<const VectorRow> bit_rows();              // vector_bits.cpp: moves, shifts, bit fields
+std::span<const VectorRow> integer_rows();          // vector_integer.cpp: sums and products
 std::span<const VectorRow> short_rows();            // vector_short.cpp: 16-bit integers
 std::span<const VectorRow> media_rows();            // vector_media.cpp: sad, lerp, cube
 std::span<const VectorRow> compare_float_rows();    // vector_compare_float.cpp

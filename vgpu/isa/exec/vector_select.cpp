@@ -14,8 +14,8 @@ Index build_index() {
   Index index{};
   for (const auto& rows :
        {f32_rows(), f64_rows(), f16_rows(), math_rows(), divide_rows(), convert_rows(),
-        integer_rows(), short_rows(), media_rows(), compare_float_rows(), compare_integer_rows(),
-        lane_rows(), packed_rows(), mix_rows(), matrix_rows()}) {
+        integer_rows(), bit_rows(), short_rows(), media_rows(), compare_float_rows(),
+        compare_integer_rows(), lane_rows(), packed_rows(), mix_rows(), matrix_rows()}) {
     for (const VectorRow& row : rows) {
       index[static_cast<std::size_t>(row.op)] = &row.entry;
     }

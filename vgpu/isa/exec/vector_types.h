@@ -31,7 +31,7 @@ struct Mode {
   u8 round32 = 0, round64 = 0;  // 0 nearest even, 1 up, 2 down, 3 toward zero
 };
 
-inline Mode mode_of(const Wave& wave, bool clamp) {
+[[gnu::always_inline]] inline Mode mode_of(const Wave& wave, bool clamp) {
   const u32 mode = wave.mode;
   return {.clamp = clamp,
           .ieee = (mode >> 9 & 1) != 0,
@@ -44,12 +44,14 @@ inline Mode mode_of(const Wave& wave, bool clamp) {
           .round64 = static_cast<u8>(mode >> 2 & 3)};
 }
 
-// A result with a bit for the lane mask: carry out, or the scale flag of v_div_scale.
+// A result with a bit for the lane mask: carry out, or the scale flag of v_div_scale. The flag is
+// kept as a word, all ones if set, which vectorises where a bool does not.
 template <class T>
 struct Flagged {
   T value;
-  bool flag;
+  u32 flag;
 };
+constexpr u32 all_ones_if(bool condition) { return condition ? ~u32{0} : 0; }
 
 // The bits of an operand that is a floating-point number to the encoding (inline constants and
 // literals are such numbers), for operations that must see NaNs and denormals as they are.
@@ -160,18 +162,7 @@ struct SignatureOf<R (F::*)(Args...) const> {
 template <auto F>
 using Signature = SignatureOf<std::remove_cvref_t<decltype(F)>>;
 
-// Spreads a lane mask over 64 words, all ones where the bit is set.
-inline void expand_mask(u64 mask, u32* out) {
-  const u32 low = static_cast<u32>(mask), high = static_cast<u32>(mask >> 32);
-  for (u32 lane = 0; lane < 32; ++lane) {
-    out[lane] = -(low >> lane & 1);
-  }
-  for (u32 lane = 0; lane < 32; ++lane) {
-    out[lane + 32] = -(high >> lane & 1);
-  }
-}
-
-// The reverse: a bit per word from its sign bit.
+// The reverse of expand_mask(): a bit per word from its sign bit.
 inline u64 compress_mask(const u32* words) {
   u64 mask = 0;
 #ifdef __AVX512F__
