@@ -1,0 +1,42 @@
+// The queues of one process as the driver names them, and which of them we have stopped. Plain
+// data of fixed size: no allocation, so that it can live inside other people's processes.
+#pragma once
+
+#include "abi/kfd.h"
+#include "base/types.h"
+
+namespace gp::mechanism::inside {
+
+constexpr u32 kMostQueues = abi::kMaxQueuesPerProcess;
+
+struct Queue {
+  u32 id = 0;  // KFD's: small, per process, used again
+  u32 gpu_id = 0;
+  u64 ring_base = 0;
+  u32 ring_bytes = 0;
+  u32 type = abi::queue_type_compute_aql;  // abi::QueueTypeIoc
+  u32 priority = 0;                        // 0..15; only UPDATE_QUEUE needs it
+  bool priority_known = false;
+  bool stopped = false;
+  bool was_stopped = false;  // before the call being made: what it stops is undone if it fails
+  u64 deadline_ns = 0;       // of the lease that stopped it, CLOCK_MONOTONIC; 0: it has none
+};
+
+struct QueueTable {
+  u32 count = 0;
+  Queue queues[kMostQueues];
+};
+
+// Null if there is none.
+Queue* find_by_id(QueueTable& table, u32 id);
+// Null if there is none, or more than one: then nobody can tell which is meant.
+Queue* find_by_ring(QueueTable& table, u64 ring_base);
+// Null if the table is full.
+Queue* add(QueueTable& table, const Queue& queue);
+void remove(QueueTable& table, u32 id);
+
+// What a call must be given: ids in range, each once, no more than the driver takes. 0 or -errno;
+// *bad is the id that is wrong.
+int check_ids(const u32* ids, u32 count, u32* bad);
+
+}  // namespace gp::mechanism::inside

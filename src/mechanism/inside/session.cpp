@@ -1,0 +1,245 @@
+#include "mechanism/inside/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "mechanism/inside/ways.h"
+
+namespace gp::mechanism::inside {
+namespace {
+
+int stop_by_way(Session& session, const u32* ids, u32 count, u32 grace, u32* bad) {
+  switch (session.way) {
+    case Way::self_debug: return stop(session.debug, ids, count, grace, bad);
+    case Way::update_queue: return stop_by_update(session, ids, count, bad);
+    case Way::early_ioctl: return stop_by_early_ioctl(session, ids, count, bad);
+  }
+  return -EINVAL;
+}
+
+int start_by_way(Session& session, const u32* ids, u32 count) {
+  switch (session.way) {
+    case Way::self_debug: return start(session.debug, ids, count);
+    case Way::update_queue: return start_by_update(session, ids, count);
+    case Way::early_ioctl: return start_by_early_ioctl(session, ids, count);
+  }
+  return -EINVAL;
+}
+
+// The queues of the table, in session.debug.ids.
+u32 all_ids(Session& session) {
+  const QueueTable& table = session.debug.queues;
+  for (u32 i = 0; i < table.count; i++) {
+    session.debug.ids[i] = table.queues[i].id;
+  }
+  return table.count;
+}
+
+void set_deadline(Session& session, const u32* ids, u32 count, u64 deadline_ns) {
+  for (u32 i = 0; i < count; i++) {
+    if (Queue* queue = find_by_id(session.debug.queues, ids[i])) {
+      queue->deadline_ns = deadline_ns;
+    }
+  }
+}
+
+}  // namespace
+
+int enable_runtime_if_needed(const kfd::Channel& channel) {
+  const int error = kfd::enable_runtime(channel);
+  return error == -EBUSY ? 0 : error;
+}
+
+int open_session(Session& session, const kfd::Channel& channel, Way way) {
+  kfd::Version version;
+  if (const int error = kfd::get_version(channel, version)) {
+    return error;
+  }
+  session.way = way;
+  session.kfd_minor = version.minor;
+  session.sysfs_pid = own_sysfs_pid();
+  session.debug.channel = channel;
+  session.debug.pid = getpid();
+  session.debug.queues.count = 0;
+  session.debug.holding_all = false;
+  session.hold_deadline_ns = 0;
+  if (way != Way::self_debug) {
+    return 0;
+  }
+  if (version.minor < kfd::kDebuggerMinor) {
+    return -EOPNOTSUPP;
+  }
+  if (const int error = open_debug(session.debug, channel, getpid())) {
+    return error;
+  }
+  const bool hopeless = session.debug.runtime.runtime_state == abi::runtime_disabled &&
+                        session.debug.queues.count > 0;
+  if (hopeless || session.debug.runtime.runtime_state > abi::runtime_enabled) {
+    close_debug(session.debug);
+    return hopeless ? -EPERM : -EBUSY;
+  }
+  return 0;
+}
+
+int close_session(Session& session) {
+  const int error = session.way == Way::self_debug ? 0 : start_all_queues(session);
+  const int closed = close_debug(session.debug);
+  session.debug.queues.count = 0;
+  return error < 0 ? error : closed;
+}
+
+int learn_queues(Session& session) {
+  if (session.way == Way::self_debug) {
+    return refresh(session.debug);
+  }
+  if (session.kfd_minor < kfd::kDebuggerMinor) {
+    return -EOPNOTSUPP;
+  }
+  // The snapshot is part of the debugger interface: we are our own debugger for a moment. The table
+  // keeps what it knows of stopped queues; it must not be lost with the session.
+  DebugSession& debug = session.debug;
+  abi::RuntimeInfo runtime;
+  int pipe_ends[2];
+  if (pipe2(pipe_ends, O_NONBLOCK | O_CLOEXEC) != 0) {
+    return -errno;
+  }
+  int error = kfd::debug_enable(debug.channel, debug.pid, 0, pipe_ends[1], runtime);
+  if (error == 0) {
+    error = refresh(debug);
+    const int disabled = kfd::debug_disable(debug.channel, debug.pid);
+    error = error < 0 ? error : disabled;
+  }
+  close(pipe_ends[0]);
+  close(pipe_ends[1]);
+  return error;
+}
+
+int begin_create(Session& session) {
+  if (session.kfd_minor >= kfd::kDebuggerMinor) {
+    return 0;
+  }
+  return session.sysfs_pid == 0 ? -EXDEV : list_queue_ids(session.sysfs_pid, session.before);
+}
+
+int end_create(Session& session, const Ring& ring, u32* id) {
+  QueueTable& table = session.debug.queues;
+  Queue* queue = nullptr;
+  if (session.kfd_minor >= kfd::kDebuggerMinor) {
+    if (const int error = learn_queues(session)) {
+      return error;
+    }
+    queue = find_by_ring(table, ring.base);
+  } else {
+    Queue made;
+    if (const int error =
+            find_new_queue(session.sysfs_pid, session.before, ring.gpu_id, ring.bytes, &made.id)) {
+      return error;
+    }
+    remove(table, made.id);  // an old queue of that id has gone without our seeing it
+    made.gpu_id = ring.gpu_id;
+    made.ring_base = ring.base;
+    made.ring_bytes = ring.bytes;
+    queue = add(table, made);
+  }
+  if (queue == nullptr) {
+    return -ENOTUNIQ;
+  }
+  queue->priority = ring.priority;
+  queue->priority_known = true;
+  *id = queue->id;
+  return 0;
+}
+
+int before_destroy(Session& session, u64 ring_base) {
+  Queue* queue = find_by_ring(session.debug.queues, ring_base);
+  if (queue == nullptr) {
+    return 0;
+  }
+  const u32 id = queue->id;
+  const int error = start_queues(session, &id, 1);
+  remove(session.debug.queues, id);
+  return error;
+}
+
+int note_priority(Session& session, u64 ring_base, u32 priority) {
+  if (priority > abi::kMaxQueuePriority) {
+    return -EINVAL;
+  }
+  Queue* queue = find_by_ring(session.debug.queues, ring_base);
+  if (queue == nullptr) {
+    return -ENOENT;
+  }
+  queue->priority = priority;
+  queue->priority_known = true;
+  return 0;
+}
+
+int stop_queues(Session& session, const u32* ids, u32 count, u32 grace, u64 deadline_ns, u32* bad) {
+  int error = check_ids(ids, count, bad);
+  if (error == 0) {
+    error = stop_by_way(session, ids, count, grace, bad);
+  }
+  if (error == 0) {
+    set_deadline(session, ids, count, deadline_ns);
+  }
+  return error;
+}
+
+int stop_all_queues(Session& session, u32 grace, u64 deadline_ns, u32* bad) {
+  int error = 0;
+  if (session.way == Way::self_debug) {
+    error = stop_all(session.debug, grace, bad);
+  } else {
+    u32 ids[kMostQueues];
+    const u32 count = all_ids(session);
+    for (u32 i = 0; i < count; i++) {
+      ids[i] = session.debug.ids[i];
+    }
+    error = stop_by_way(session, ids, count, grace, bad);
+  }
+  if (error == 0) {
+    session.hold_deadline_ns = deadline_ns;
+  }
+  return error;
+}
+
+int start_queues(Session& session, const u32* ids, u32 count) {
+  u32 bad = 0;
+  const int error = check_ids(ids, count, &bad);
+  return error < 0 ? error : start_by_way(session, ids, count);
+}
+
+int start_all_queues(Session& session) {
+  session.hold_deadline_ns = 0;
+  if (session.way == Way::self_debug) {
+    return session.debug.enabled ? start_all(session.debug) : 0;
+  }
+  const u32 count = all_ids(session);
+  return start_by_way(session, session.debug.ids, count);
+}
+
+int tick(Session& session, u64 now_ns, u64* next_ns) {
+  QueueTable& table = session.debug.queues;
+  u32 overdue[kMostQueues];
+  u32 count = 0;
+  *next_ns = session.hold_deadline_ns;
+  if (session.hold_deadline_ns != 0 && session.hold_deadline_ns <= now_ns) {
+    *next_ns = 0;
+    return start_all_queues(session);
+  }
+  for (u32 i = 0; i < table.count; i++) {
+    const Queue& queue = table.queues[i];
+    if (!queue.stopped || queue.deadline_ns == 0) {
+      continue;
+    }
+    if (queue.deadline_ns <= now_ns) {
+      overdue[count++] = queue.id;
+    } else if (*next_ns == 0 || queue.deadline_ns < *next_ns) {
+      *next_ns = queue.deadline_ns;
+    }
+  }
+  return count == 0 ? 0 : start_by_way(session, overdue, count);
+}
+
+}  // namespace gp::mechanism::inside
