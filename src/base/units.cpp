@@ -22,7 +22,7 @@ int size_power(std::string_view suffix) {
   const char letter = suffix[0] >= 'a' ? static_cast<char>(suffix[0] - 'a' + 'A') : suffix[0];
   const std::size_t power = letters.find(letter);
   const std::string_view rest = suffix.substr(1);
-  if (power == std::string_view::npos || (rest != "" && rest != "B" && rest != "iB")) {
+  if (power == std::string_view::npos || (!rest.empty() && rest != "B" && rest != "iB")) {
     return -1;
   }
   return static_cast<int>(power) + 1;

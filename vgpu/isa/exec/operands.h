@@ -89,7 +89,7 @@ inline u64 scalar64(const Wave& wave, const Inst& inst, u16 code) {
     return wave.s[code] | u64{wave.s[code + 1]} << 32;
   }
   if (code == op_literal) {
-    return static_cast<u64>(static_cast<i64>(inst.imm));  // SOP: sign-extended
+    return static_cast<u32>(inst.imm);  // extended by zeros; signed operations see to the sign
   }
   return inline_constant64(wave, code);
 }
