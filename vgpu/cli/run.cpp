@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <fstream>
 
+#include "base/arguments.h"
 #include "cli/client.h"
 #include "cli/commands.h"
 #include "cli/environment.h"
@@ -68,15 +69,6 @@ int wait_for(pid_t child, const Signals& signals) {
   }
 }
 
-std::vector<char*> arguments_of(std::vector<std::string>& command) {
-  std::vector<char*> arguments;
-  for (std::string& word : command) {
-    arguments.push_back(word.data());
-  }
-  arguments.push_back(nullptr);
-  return arguments;
-}
-
 // What the device had to complain about would otherwise be gone with its directory.
 void show_complaints(std::ifstream& log) {
   std::vector<std::string> lines;
@@ -113,7 +105,7 @@ Result<int> run_child(const std::string& directory, std::vector<std::string>& co
   if (child == 0) {
     signals.restore();
     const gp::Status entered = enter_device(directory);
-    ::_exit(entered ? execute(arguments_of(command).data()) : report(entered.error()));
+    ::_exit(entered ? execute(gp::argument_pointers(command).data()) : report(entered.error()));
   }
   const int status = wait_for(child, signals);
   signals.restore();
@@ -158,7 +150,7 @@ int exec(const std::string& name, std::vector<std::string> command) {
     return report(client.error());
   }
   const gp::Status entered = enter_device(*directory);
-  return entered ? execute(arguments_of(command).data()) : report(entered.error());
+  return entered ? execute(gp::argument_pointers(command).data()) : report(entered.error());
 }
 
 }  // namespace vgpu::cli

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "base/arguments.h"
 #include "cli/places.h"
 #include "server/wire.h"
 
@@ -30,15 +31,6 @@ Result<Pipe> make_pipe() {
   return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
-std::vector<char*> pointers_to(std::vector<std::string>& words) {
-  std::vector<char*> pointers;
-  for (std::string& word : words) {
-    pointers.push_back(word.data());
-  }
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
 // In the child. The server has nothing to do with our terminal, nor with a device we run in.
 [[noreturn]] void become_server(std::vector<std::string>& words, int ready_fd, int lifetime_fd) {
   ::setsid();
@@ -52,7 +44,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
   if (lifetime_fd >= 0) {
     ::fcntl(lifetime_fd, F_SETFD, 0);
   }
-  std::vector<char*> arguments = pointers_to(words);
+  std::vector<char*> arguments = gp::argument_pointers(words);
   ::execv(arguments[0], arguments.data());
   const std::string text = fmt::format("{}: cannot be executed", words[0]);
   if (::write(ready_fd, text.data(), text.size()) < 0) {

@@ -126,14 +126,15 @@ void DoorbellWatch::attach_userfaultfd(const std::shared_ptr<DoorbellPage>& page
   fcntl(uffd.get(), F_SETFL, fcntl(uffd.get(), F_GETFL) | O_NONBLOCK);
   {
     std::lock_guard lock(impl_->mutex);
-    for (const auto& watched : impl_->pages) {
-      if (watched->page == page) {
-        watched->uffd = std::move(uffd);
-        watched->client_va = client_va;
-        page->hot.store(true, std::memory_order_relaxed);
-        // Cold from the start: the device may be asleep, and nobody polls this page any more.
-        impl_->cool(*watched, page->bytes_);
-      }
+    const auto found = std::find_if(impl_->pages.begin(), impl_->pages.end(),
+                                    [&](const auto& watched) { return watched->page == page; });
+    if (found != impl_->pages.end()) {
+      Watched& watched = **found;
+      watched.uffd = std::move(uffd);
+      watched.client_va = client_va;
+      page->hot.store(true, std::memory_order_relaxed);
+      // Cold from the start: the device may be asleep, and nobody polls this page any more.
+      impl_->cool(watched, page->bytes_);
     }
   }
   impl_->notify();
