@@ -52,7 +52,10 @@ struct LeaseReport {
   CallTimes times;
 };
 
+// target_gone: the last of its processes has ended or runs another program.
+// failed: a queue could not be started; its process was let go of altogether, which starts it.
 enum class LeaseEnd { ended, deadline, owner_died, target_gone, failed };
+const char* name(LeaseEnd end);
 struct LeaseEvent {
   LeaseId lease = 0;
   LeaseEnd end = LeaseEnd::ended;
@@ -60,7 +63,7 @@ struct LeaseEvent {
 
 class Controller {
  public:
-  static Result<std::unique_ptr<Controller>> create();
+  static Result<std::unique_ptr<Controller>> create(const AttachOptions& options = {});
   virtual ~Controller() = default;  // ends all leases, detaches
 
   // Attaches ahead of time, so that a later stop is one driver call. stop() does it by itself.

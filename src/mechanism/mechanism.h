@@ -8,8 +8,8 @@
 //   detach  all queues running, every trace undone; also what the destructor does
 //
 // An Attachment knows what it has stopped and never stops a queue twice: the driver would unmap and
-// map the whole node once more for nothing. It is for one caller at a time; Lease (lease.h) is what
-// users of this layer hold.
+// map the whole node once more for nothing. It is for one caller at a time; users of this layer
+// hold leases (controller.h).
 #pragma once
 
 #include <memory>
@@ -21,6 +21,7 @@
 
 #include "base/result.h"
 #include "discover/snapshot.h"
+#include "kfd/channel.h"
 
 namespace gp::mechanism {
 
@@ -74,6 +75,12 @@ struct StopOptions {
   std::optional<u32> grace_1k_clocks;
 };
 
+// CLOCK_MONOTONIC when the driver was entered and left by the last stop.
+struct DriverCall {
+  u64 entry_ns = 0;
+  u64 exit_ns = 0;
+};
+
 class Attachment {
  public:
   virtual ~Attachment() = default;
@@ -83,12 +90,27 @@ class Attachment {
   // failure is undone, and the error names the queues.
   virtual Result<std::vector<QueueReport>> stop(std::span<const u32> queue_ids,
                                                 const StopOptions& options) = 0;
+  // All queues, and as soon as they appear those created before start_all().
+  virtual Result<std::vector<QueueReport>> stop_all(const StopOptions& options) = 0;
   virtual Result<std::vector<QueueReport>> start(std::span<const u32> queue_ids) = 0;
   virtual Status start_all() = 0;
   virtual Status detach() = 0;
+  // Readable once the process, or the program it ran when attached, has gone: every call then fails
+  // with ESRCH. -1: it cannot go without us.
+  virtual int gone_fd() const = 0;
+  virtual DriverCall last_stop() const = 0;
 };
 
-Probe probe(Id id, const discover::ProcessKey& target);
-Result<std::unique_ptr<Attachment>> attach(Id id, const discover::ProcessKey& target);
+struct AttachOptions {
+  bool early_ioctl = false;  // the configuration says that the driver has PREEMPT_QUEUE (0x87)
+  // Every driver call goes through this: tests and benchmarks watch, or fail, what is called.
+  kfd::IoctlFunction ioctl = kfd::system_ioctl;
+  void* ioctl_context = nullptr;
+};
+
+// Tries it out where nothing less tells: a debugger is attached and detached again.
+Probe probe(Id id, const discover::ProcessKey& target, const AttachOptions& options = {});
+Result<std::unique_ptr<Attachment>> attach(Id id, const discover::ProcessKey& target,
+                                           const AttachOptions& options = {});
 
 }  // namespace gp::mechanism

@@ -1,0 +1,18 @@
+// How each mechanism attaches; mechanism.cpp chooses.
+#pragma once
+
+#include <memory>
+
+#include "mechanism/mechanism.h"
+
+namespace gp::mechanism {
+
+// An Attachment that closes the device after everything else of it.
+Result<std::unique_ptr<Attachment>> attach_debugger(const discover::ProcessKey& target,
+                                                    const AttachOptions& options);
+// update-queue, self-debug and early-ioctl: the target is this process.
+Result<std::unique_ptr<Attachment>> attach_inside(Id id, const AttachOptions& options);
+Result<std::unique_ptr<Attachment>> attach_criu(const discover::ProcessKey& target,
+                                                const AttachOptions& options);
+
+}  // namespace gp::mechanism

@@ -1,0 +1,145 @@
+// `debugger`: from outside, without the target's cooperation, through DBG_TRAP and ptrace.
+//
+// If this process dies in any way, the kernel ends the debug sessions it had and starts their
+// queues (kfd_process_notifier_release, kfd_process.c:1225). That is tied to the process alone:
+// neither the end of a thread nor closing the device does it, so every way out of here closes the
+// session first.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "mechanism/attachments.h"
+#include "mechanism/debugger_errors.h"
+#include "mechanism/queue_set.h"
+#include "mechanism/target_process.h"
+#include "mechanism/tracer.h"
+
+namespace gp::mechanism {
+namespace {
+
+class DebuggerAttachment final : public Attachment {
+ public:
+  DebuggerAttachment(UniqueFd kfd, std::unique_ptr<Tracer> tracer)
+      : kfd_(std::move(kfd)), tracer_(std::move(tracer)), pid_(tracer_->pid()) {}
+  DebuggerAttachment(const DebuggerAttachment&) = delete;
+  DebuggerAttachment& operator=(const DebuggerAttachment&) = delete;
+  ~DebuggerAttachment() override = default;
+
+  Id id() const override { return Id::debugger; }
+
+  Result<std::vector<KnownQueue>> queues() override {
+    std::vector<KnownQueue> queues;
+    const int error = run([&](inside::DebugSession& session) {
+      const int result = refresh(session);
+      queues = known_queues(session.queues);
+      return result;
+    });
+    if (error < 0) {
+      return session_error(pid_, "cannot list the queues of", error);
+    }
+    return queues;
+  }
+
+  Result<std::vector<QueueReport>> stop(std::span<const u32> ids,
+                                        const StopOptions& options) override {
+    TRY(check_queue_ids(pid_, ids));
+    const u32 grace = TRY(driver_grace(options));
+    std::vector<QueueReport> reports;
+    u32 bad = 0;
+    const int error = run([&](inside::DebugSession& session) {
+      reports = reports_for(session.queues, ids, true);
+      return inside::stop(session, ids.data(), static_cast<u32>(ids.size()), grace, &bad);
+    });
+    if (error < 0) {
+      return stop_error(pid_, error, bad);
+    }
+    return mark_done(std::move(reports));
+  }
+
+  Result<std::vector<QueueReport>> stop_all(const StopOptions& options) override {
+    const u32 grace = TRY(driver_grace(options));
+    std::vector<QueueReport> reports;
+    u32 bad = 0;
+    const int error = run([&](inside::DebugSession& session) {
+      // Events that have not been read yet may tell of queues: one more call, but only then.
+      if (const int failed = session.queues.count == 0 ? refresh(session) : 0) {
+        return failed;
+      }
+      if (session.queues.count == 0) {
+        return -ENODATA;
+      }
+      reports = reports_for(session.queues, all_ids(session.queues), true);
+      return inside::stop_all(session, grace, &bad);
+    });
+    if (error == -ENODATA) {
+      return no_queues_error(pid_);
+    }
+    if (error < 0) {
+      return stop_error(pid_, error, bad);
+    }
+    return reports;
+  }
+
+  Result<std::vector<QueueReport>> start(std::span<const u32> ids) override {
+    TRY(check_queue_ids(pid_, ids));
+    std::vector<QueueReport> reports;
+    const int error = run([&](inside::DebugSession& session) {
+      reports = reports_for(session.queues, ids, false);
+      return inside::start(session, ids.data(), static_cast<u32>(ids.size()));
+    });
+    if (error < 0) {
+      return session_error(pid_, "cannot start queues of", error);
+    }
+    return reports;
+  }
+
+  Status start_all() override {
+    const int error = run([](inside::DebugSession& session) { return inside::start_all(session); });
+    return error < 0 ? Status(session_error(pid_, "cannot start the queues of", error)) : ok();
+  }
+
+  Status detach() override {
+    const int error = run([](inside::DebugSession& session) { return close_debug(session); });
+    tracer_.reset();
+    return error < 0 && error != -ESRCH
+               ? Status(session_error(pid_, "cannot stop debugging", error))
+               : ok();
+  }
+
+  int gone_fd() const override { return tracer_ ? tracer_->gone_fd() : -1; }
+  DriverCall last_stop() const override { return last_stop_; }
+
+ private:
+  int run(const Tracer::Work& work) {
+    if (!tracer_) {
+      return -ESRCH;
+    }
+    const int result = tracer_->run(work);
+    const inside::CallWindow window = tracer_->suspend_call();
+    last_stop_ = {window.entry_ns, window.exit_ns};
+    return result;
+  }
+
+  UniqueFd kfd_;
+  std::unique_ptr<Tracer> tracer_;
+  pid_t pid_;
+  DriverCall last_stop_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Attachment>> attach_debugger(const discover::ProcessKey& target,
+                                                    const AttachOptions& options) {
+  if (target.pid == ::getpid()) {
+    return Error{EINVAL, "a process cannot trace itself", "use the mechanism self-debug"};
+  }
+  UniqueFd kfd = TRY(open_kfd());
+  TRY(check_debugger_interface(kfd.get()));
+  auto tracer =
+      TRY(Tracer::start(target, kfd::Channel{kfd.get(), options.ioctl, options.ioctl_context}));
+  return std::unique_ptr<Attachment>(
+      std::make_unique<DebuggerAttachment>(std::move(kfd), std::move(tracer)));
+}
+
+}  // namespace gp::mechanism

@@ -1,0 +1,234 @@
+#include "mechanism/tracer.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/log.h"
+#include "mechanism/debugger_errors.h"
+#include "mechanism/queue_set.h"
+#include "mechanism/target_process.h"
+
+namespace gp::mechanism {
+namespace {
+
+void signal_event(const UniqueFd& event) {
+  const u64 one = 1;
+  [[maybe_unused]] const ssize_t size = ::write(event.get(), &one, sizeof one);
+}
+void clear_event(const UniqueFd& event) {
+  u64 count = 0;
+  [[maybe_unused]] const ssize_t size = ::read(event.get(), &count, sizeof count);
+}
+
+bool is_stop_signal(int signal) {
+  return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
+}
+
+}  // namespace
+
+Tracer::Tracer(const discover::ProcessKey& target, const kfd::Channel& channel)
+    : target_(target), channel_(channel), session_(std::make_unique<inside::DebugSession>()) {
+  request_event_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  gone_event_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+}
+
+Result<std::unique_ptr<Tracer>> Tracer::start(const discover::ProcessKey& target,
+                                              const kfd::Channel& channel) {
+  std::unique_ptr<Tracer> tracer(new Tracer(target, channel));
+  if (!tracer->request_event_ || !tracer->gone_event_) {
+    return Error{errno, "cannot make an eventfd", ""};
+  }
+  // Signals of the program we are in are not this thread's business.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const int error = pthread_create(&tracer->thread_, nullptr, thread_main, tracer.get());
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (error != 0) {
+    return Error{error, "cannot start a tracer thread", ""};
+  }
+  tracer->joinable_ = true;
+  tracer->started_.wait(0);
+  if (!tracer->start_status_) {
+    return std::move(tracer->start_status_.error());
+  }
+  return tracer;
+}
+
+Tracer::~Tracer() {
+  if (!joinable_) {
+    return;
+  }
+  run([this](inside::DebugSession& session) {
+    ending_ = true;
+    return close_debug(session);
+  });
+  pthread_join(thread_, nullptr);
+  wait_until_detached();
+}
+
+// pthread_join() returns a moment before the kernel has detached what the thread traced. Whoever
+// attaches next must not find the target traced still.
+void Tracer::wait_until_detached() const {
+  for (;;) {
+    const auto state = process_state(target_.pid);
+    if (!state || state->tracer == 0 || state->tracer != thread_id_.load()) {
+      return;
+    }
+    sched_yield();
+  }
+}
+
+int Tracer::run(const Work& work) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (finished_) {
+      return -ESRCH;
+    }
+    answered_.store(0, std::memory_order_relaxed);
+    request_ = &work;
+  }
+  signal_event(request_event_);
+  answered_.wait(0, std::memory_order_acquire);  // pairs with the release in serve_request()
+  return result_;
+}
+
+void* Tracer::thread_main(void* self) {
+  static_cast<Tracer*>(self)->thread_body();
+  return nullptr;
+}
+
+void Tracer::thread_body() {
+  thread_id_ = ::gettid();
+  Status status = seize_and_open();
+  const bool opened = static_cast<bool>(status);
+  if (!opened) {
+    finished_ = true;
+  }
+  start_status_ = std::move(status);
+  started_ = 1;
+  started_.notify_one();
+  if (opened) {
+    serve();
+    finish(-ESRCH);
+  }
+  watcher_.stop();
+}
+
+Status Tracer::seize_and_open() {
+  const pid_t pid = target_.pid;
+  if (::ptrace(PTRACE_SEIZE, pid, nullptr, PTRACE_O_TRACEEXEC) != 0) {
+    return seize_error(pid, errno);
+  }
+  // While it is traced its pid cannot become another process's: now it is certain whom we have.
+  const ProcessState state = TRY(process_state(pid));
+  if (target_.start_time != 0 && state.start_time != target_.start_time) {
+    return Error{ESRCH, fmt::format("the process that had pid {} has ended", pid),
+                 "another process has that pid now"};
+  }
+  if (const int error = watcher_.start(pid)) {
+    return Error{-error, "cannot start a thread to watch the target", ""};
+  }
+  if (const int error = open_debug(*session_, channel_, pid)) {
+    return enable_error(pid, error);
+  }
+  Status usable = check_runtime(pid, *session_);
+  if (!usable) {
+    close_debug(*session_);
+  }
+  return usable;
+}
+
+// The thread's loop: whatever comes first of a request, a stop of the target, a driver event.
+void Tracer::serve() {
+  while (!ending_) {
+    pollfd fds[] = {{request_event_.get(), POLLIN, 0},
+                    {watcher_.fd(), POLLIN, 0},
+                    {session_->event_read, POLLIN, 0}};
+    if (::poll(fds, std::size(fds), -1) < 0) {
+      continue;
+    }
+    if (fds[1].revents != 0 && !serve_stop()) {
+      return;
+    }
+    if (fds[0].revents != 0) {
+      serve_request();
+    }
+    if (!ending_ && fds[2].revents != 0) {
+      if (const int error = handle_events(*session_)) {
+        log_warning("cannot follow the queues of pid {}: {}", target_.pid,
+                    session_error(target_.pid, "events of", error).message());
+        // A session that is no more has no events; the target's end or exec follows.
+        if (error == -EINVAL || error == -ESRCH) {
+          return;
+        }
+      }
+    }
+  }
+}
+
+void Tracer::serve_request() {
+  clear_event(request_event_);
+  const Work* work = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    work = std::exchange(request_, nullptr);
+  }
+  if (work != nullptr) {
+    result_ = (*work)(*session_);
+    answered_.store(1, std::memory_order_release);
+    answered_.notify_one();
+  }
+}
+
+bool Tracer::serve_stop() {
+  if (!watcher_.take_report()) {
+    return false;
+  }
+  // Without WEXITED: if it has been killed since, its end is its parent's to see.
+  siginfo_t info = {};
+  const int result =
+      ::waitid(P_PID, static_cast<id_t>(target_.pid), &info, WSTOPPED | WNOHANG | __WALL);
+  bool still_there = true;
+  if (result == 0 && info.si_pid == target_.pid) {
+    const int signal = info.si_status & 0x7f;
+    const int event = info.si_status >> 8;
+    if (event == PTRACE_EVENT_STOP && is_stop_signal(signal)) {
+      // The whole process is stopped (Ctrl-Z, SIGSTOP) and must stay so.
+      ::ptrace(PTRACE_LISTEN, target_.pid, nullptr, nullptr);
+    } else if (event == PTRACE_EVENT_EXEC) {
+      // Another program, other memory: the driver has ended the session (kfd_process.c:1225). The
+      // end of this thread lets it go on.
+      still_there = false;
+    } else {
+      const long passed_on = event == 0 ? signal : 0;
+      ::ptrace(PTRACE_CONT, target_.pid, nullptr, passed_on);
+    }
+  }
+  watcher_.next();
+  return still_there;
+}
+
+// No request is served from now on.
+void Tracer::finish(int unserved_result) {
+  close_debug(*session_);
+  const std::lock_guard lock(mutex_);
+  finished_ = true;
+  signal_event(gone_event_);
+  if (request_ != nullptr) {
+    request_ = nullptr;
+    result_ = unserved_result;
+    answered_.store(1, std::memory_order_release);
+    answered_.notify_one();
+  }
+}
+
+}  // namespace gp::mechanism
