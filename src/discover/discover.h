@@ -1,9 +1,9 @@
 // Makes Snapshots, finds in them, and watches for queues that come and go.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,8 +43,25 @@ struct Sources {
   bool occupancy = false;  // reads GPU registers; costly too
 };
 
+// The defaults, changed by GPREEMPT_ONLINE_PRIORITY and GPREEMPT_OFFLINE_PRIORITY (0..15). EINVAL
+// if one is not such a number, or if offline is not below online.
+Result<ClassConfig> class_config_from_environment();
+
+// Fails with ENOENT if there is nothing to read: neither a KFD in sysfs nor its debugfs.
 Result<Snapshot> take_snapshot(kfd::Os& os, const Paths& paths, const ClassConfig& classes,
                                const Sources& sources);
+
+// Queue ids with ring addresses, from one who asked the driver: the debugger's queue snapshot. This
+// is what joins debugfs with queue ids for certain.
+struct KnownRing {
+  u32 queue_id = 0;
+  u32 gpu_id = 0;
+  QueueType type = QueueType::unknown;
+  u64 ring_base = 0;
+  u64 ring_bytes = 0;
+};
+void add_known_rings(Snapshot& snapshot, const ProcessKey& process,
+                     std::span<const KnownRing> rings);
 
 // What to look for; an empty field matches everything.
 struct Filter {
@@ -60,8 +77,17 @@ struct Found {
 };
 std::vector<Found> find(const Snapshot& snapshot, const Filter& filter);
 
+// The process as the snapshot has it; nullptr if it has no queues.
+const Process* find_process(const Snapshot& snapshot, pid_t pid);
+
 // Reads /proc/<pid>/stat; ESRCH if there is no such process or it is a zombie.
 Result<ProcessKey> process_key(kfd::Os& os, const Paths& paths, pid_t pid);
+
+// The pid a process has in its own pid namespace: the container's name for it. `pid` is ours.
+Result<pid_t> pid_inside(kfd::Os& os, const Paths& paths, pid_t pid);
+// The other way round: our pid of the process that is `inner` in the namespace that `neighbour`, a
+// process of the same container, lives in. ESRCH if there is none.
+Result<pid_t> pid_outside(kfd::Os& os, const Paths& paths, pid_t inner, pid_t neighbour);
 
 // Reports queues that appear and vanish, within 100 ms, without debugfs.
 struct QueueEvent {

@@ -53,7 +53,7 @@ std::string gfx_name(const Node& node);
 
 struct Queue {
   std::optional<u32> queue_id;  // unknown where only debugfs is there: its files do not name it
-  u32 gpu_id = 0;
+  u32 gpu_id = 0;               // 0 if unknown
   QueueType type = QueueType::unknown;
   std::optional<u32> priority;       // 0..15
   std::optional<u32> pipe_priority;  // 0 low, 1 medium, 2 high
@@ -61,8 +61,8 @@ struct Queue {
   std::optional<bool> active;        // in the run list: not stopped, not evicted
   std::optional<u64> ring_base;
   std::optional<u64> ring_bytes;
-  std::optional<u64>
-      read_index;  // in units of the ring: AQL packets or dwords, as the driver has it
+  // In dwords, as the hardware counts: an AQL packet has 16. Of the last unmap if not mapped.
+  std::optional<u64> read_index;
   std::optional<u64> write_index;
   std::optional<u32> doorbell;
   std::optional<u64> saved_bytes;  // wave state in the save area at the last unmap
@@ -89,6 +89,11 @@ struct Process {
   ClassSource class_source = ClassSource::none;
   std::vector<GpuUse> gpus;
   std::vector<Queue> queues;  // by gpu, then queue id
+  // Readings of debugfs, which names no queue ids: they belong to some of `queues`, but it is not
+  // known to which. add_known_rings() can tell.
+  std::vector<Queue> unassigned;
+  // False inside a container: key.pid is the host's then and may be another process's here.
+  bool pid_is_ours = true;
 };
 
 struct Snapshot {

@@ -4,8 +4,8 @@
 
 #include <sys/types.h>
 
-#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -23,7 +23,7 @@ class Os {
   // Names of the entries, without "." and "..", sorted; numbers by value.
   virtual Result<std::vector<std::string>> list_directory(const std::string& path) = 0;
   virtual Result<std::string> read_link(const std::string& path) = 0;
-  struct FileStatus {
+  struct FileStatus {  // of the file behind a link
     mode_t mode = 0;
     uid_t uid = 0;
     gid_t gid = 0;
@@ -33,6 +33,9 @@ class Os {
   virtual Result<FileStatus> status(const std::string& path) = 0;
   virtual Result<UniqueFd> open(const std::string& path, int flags) = 0;
 };
+
+// The order of list_directory.
+bool name_before(std::string_view left, std::string_view right);
 
 // The running system, through libc's open, read, ...: a preloaded virtual GPU is seen.
 Os& system_os();
