@@ -1,0 +1,70 @@
+// Situations for the policies, built in a few words: time is in milliseconds here.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "policy/policy.h"
+
+namespace gp::policy {
+
+using discover::WorkClass;
+using Jobs = std::vector<JobId>;
+
+constexpr u64 kMs = 1'000'000;
+constexpr u64 kStartMs = 1'000'000;  // no time in the tests is near 0
+
+inline u64 at(u64 ms) { return (kStartMs + ms) * kMs; }
+
+inline JobView online(JobId id) {
+  JobView job;
+  job.id = id;
+  job.work_class = WorkClass::online;
+  job.priority = 12;
+  job.nodes = {1};
+  job.busy = false;
+  return job;
+}
+inline JobView busy(JobView job, u64 since_ms) {
+  job.busy = true;
+  job.busy_since_ns = at(since_ms);
+  job.progress_ns = at(since_ms);
+  return job;
+}
+inline JobView idle(JobView job, u64 since_ms) {
+  job.busy = false;
+  job.idle_since_ns = at(since_ms);
+  return job;
+}
+inline JobView offline(JobId id) {
+  JobView job;
+  job.id = id;
+  job.work_class = WorkClass::offline;
+  job.priority = 3;
+  job.nodes = {1};
+  job.stoppable = true;
+  job.state_since_ns = 0;
+  return job;
+}
+inline JobView in_state(JobView job, JobState state, u64 since_ms) {
+  job.state = state;
+  job.state_since_ns = at(since_ms);
+  return job;
+}
+inline JobView stopped(JobView job, u64 since_ms) {
+  return in_state(std::move(job), JobState::stopped, since_ms);
+}
+inline JobView on(JobView job, std::vector<u32> nodes) {
+  job.nodes = std::move(nodes);
+  return job;
+}
+inline JobView level(JobView job, u32 priority) {
+  job.priority = priority;
+  return job;
+}
+
+// A GPU on which a stop costs 3 ms and a start 2 ms.
+inline View view(u64 now_ms, std::vector<JobView> jobs) {
+  return View{at(now_ms), std::move(jobs), {{1, 3 * kMs, 2 * kMs}, {2, 3 * kMs, 2 * kMs}}};
+}
+
+}  // namespace gp::policy
