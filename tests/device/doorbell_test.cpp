@@ -71,6 +71,15 @@ TEST_F(DoorbellTest, WithoutUserfaultfdAStoreIsSeenByPolling) {
   EXPECT_TRUE(page->hot);
 }
 
+TEST_F(DoorbellTest, ASlotWithANewQueueIsRungByTheValueItHadBefore) {
+  for (u32 i = 0; i < 20; ++i) {
+    watch.reset_slot(*page, 3);
+    const u32 before = rings;
+    ring(3, 0);
+    ASSERT_TRUE(eventually([&] { return rings > before; })) << "ring " << i;
+  }
+}
+
 TEST_F(DoorbellTest, AColdPageReportsEachFirstStore) {
   if (!attach()) {
     GTEST_SKIP() << "userfaultfd is not available";

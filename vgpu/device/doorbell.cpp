@@ -119,6 +119,17 @@ void DoorbellWatch::remove(const DoorbellPage& page) {
   impl_->notify();
 }
 
+void DoorbellWatch::reset_slot(DoorbellPage& page, u32 slot) {
+  // Under the lock: the poller must not compare a store of the new queue with the old value.
+  std::lock_guard lock(impl_->mutex);
+  page.slot(slot).store(kNeverRung, std::memory_order_release);
+  for (const auto& watched : impl_->pages) {
+    if (watched->page.get() == &page) {
+      watched->seen[slot] = kNeverRung;
+    }
+  }
+}
+
 void DoorbellWatch::attach_userfaultfd(const std::shared_ptr<DoorbellPage>& page, UniqueFd uffd,
                                        u64 client_va) {
   // The watcher reads until there is nothing left, and poll() of a blocking userfaultfd only says

@@ -17,6 +17,9 @@
 
 namespace vgpu::device {
 
+// What a slot holds before its queue is rung for the first time: no index has this value.
+constexpr u64 kNeverRung = ~u64{0};
+
 // One process's doorbell slots on one device.
 class DoorbellPage {
  public:
@@ -52,6 +55,9 @@ class DoorbellWatch {
 
   void add(std::shared_ptr<DoorbellPage> page);
   void remove(const DoorbellPage& page);
+  // A new queue has the slot: whatever is stored into it from now on is a ring, also the value that
+  // was there before.
+  void reset_slot(DoorbellPage& page, u32 slot);
   // The client mapped its page at client_va and registered it with this userfaultfd in
   // write-protect mode. From here on the page can become cold.
   void attach_userfaultfd(const std::shared_ptr<DoorbellPage>& page, UniqueFd uffd, u64 client_va);

@@ -88,10 +88,10 @@ class Gws {
 
 struct QueueExecution {
   // ---- the ring ----
-  u64 read = 0;             // AQL: packets retired; SDMA: bytes consumed
-  u64 write = 0;            // what the CP knows: from the doorbell, or from memory when mapped
-  u64 last_ring = ~u64{0};  // doorbell value seen last
-  bool started = false;     // read index was taken from memory once, at the first map
+  u64 read = 0;                // AQL: packets retired; SDMA: bytes consumed
+  u64 write = 0;               // what the CP knows: from the doorbell, or from memory when mapped
+  u64 last_ring = kNeverRung;  // doorbell value seen last
+  bool started = false;        // read index was taken from memory once, at the first map
 
   // ---- AQL ----
   std::deque<std::unique_ptr<Packet>> in_flight;  // [read, next)

@@ -84,7 +84,7 @@ bool Gpu::Impl::doorbell_changed(QueueExecution& queue) {
 void Gpu::Impl::look_at_doorbells() {
   for (const MqdPtr& mqd : listed_) {
     QueueExecution& queue = *mqd->execution;
-    if (!doorbell_changed(queue) || !queue.mapped || queue.last_ring == ~u64{0} ||
+    if (!doorbell_changed(queue) || !queue.mapped || queue.last_ring == kNeverRung ||
         mqd->properties.ring_size == 0) {
       continue;
     }

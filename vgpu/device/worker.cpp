@@ -44,9 +44,9 @@ void Gpu::Impl::worker_main(Worker& self) {
     if (!outbox_.empty()) {
       // Before the next task, not during it: a callback may wait for a lock whose holder waits for
       // the workers to stop.
-      std::vector<HostCall> calls = std::exchange(outbox_, {});
+      const std::vector<HostCall> calls = std::exchange(outbox_, {});
       lock.unlock();
-      deliver(std::move(calls));
+      deliver(calls);
       lock.lock();
       continue;
     }
@@ -63,8 +63,8 @@ void Gpu::Impl::worker_main(Worker& self) {
   }
 }
 
-void Gpu::Impl::deliver(std::vector<HostCall> calls) {
-  for (HostCall& call : calls) {
+void Gpu::Impl::deliver(const std::vector<HostCall>& calls) {
+  for (const HostCall& call : calls) {
     switch (call.kind) {
       case HostCall::Kind::event: host_.signal_event(call.pasid, call.event_id); break;
       case HostCall::Kind::memory_fault: host_.memory_fault(call.pasid, call.fault); break;

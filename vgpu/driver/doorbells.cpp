@@ -60,11 +60,11 @@ BufferPtr mmio_buffer(ProcessDevice& device) {
   return wrap(map_kfd_file(device, offset, kPageSize), offset, kPageSize);
 }
 
-int allocate_doorbell(ProcessDevice& device, u32* slot) {
+int allocate_doorbell(Module& module, ProcessDevice& device, u32* slot) {
   for (u32 i = 0; i < device.doorbell_slots.size(); ++i) {
     if (!device.doorbell_slots[i]) {
       device.doorbell_slots[i] = true;
-      device.doorbells->slot(i).store(~u64{0}, std::memory_order_release);
+      module.doorbells->reset_slot(*device.doorbells, i);
       *slot = i;
       return 0;
     }

@@ -15,7 +15,7 @@ BufferPtr mmio_buffer(ProcessDevice& device);
 
 // A free slot for a new queue, set to ~0: a doorbell holds the index of the last packet, so 0 is a
 // valid ring. -ENOSPC: all are in use.
-int allocate_doorbell(ProcessDevice& device, u32* slot);
+int allocate_doorbell(Module& module, ProcessDevice& device, u32* slot);
 void free_doorbell(ProcessDevice& device, u32 slot);
 // What the slot is called in MQDs and MAP_QUEUES packets: dwords from the start of the BAR.
 u32 doorbell_dword_offset(const ProcessDevice& device, u32 slot);

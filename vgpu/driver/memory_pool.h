@@ -67,8 +67,8 @@ class MemoryPool {
     RangeAllocator ranges;
   };
   MemoryPool() = default;
-  Region& at(int region) { return regions_[static_cast<std::size_t>(region + 1)]; }
-  const Region& at(int region) const { return regions_[static_cast<std::size_t>(region + 1)]; }
+  Region& at(int region) { return regions_[static_cast<std::size_t>(region) + 1]; }
+  const Region& at(int region) const { return regions_[static_cast<std::size_t>(region) + 1]; }
   void release(const Buffer& buffer);
 
   UniqueFd file_;

@@ -153,7 +153,7 @@ int add_queue(Module& module, ProcessDevice& device, const QueuePtr& queue) {
   if (id == process.queue_slots.size()) {
     return -ENOMEM;
   }
-  if (const int error = allocate_doorbell(device, &queue->doorbell_slot)) {
+  if (const int error = allocate_doorbell(module, device, &queue->doorbell_slot)) {
     return error;
   }
   queue->id = id;
