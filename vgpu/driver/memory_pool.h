@@ -67,8 +67,10 @@ class MemoryPool {
     RangeAllocator ranges;
   };
   MemoryPool() = default;
-  Region& at(int region) { return regions_[static_cast<std::size_t>(region) + 1]; }
-  const Region& at(int region) const { return regions_[static_cast<std::size_t>(region) + 1]; }
+  // kSystem comes first.
+  static std::size_t index_of(int region) { return static_cast<std::size_t>(region) + 1; }
+  Region& at(int region) { return regions_[index_of(region)]; }
+  const Region& at(int region) const { return regions_[index_of(region)]; }
   void release(const Buffer& buffer);
 
   UniqueFd file_;
