@@ -2,8 +2,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/pidfd.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -82,7 +82,7 @@ Result<UniqueFd> open_target(const discover::ProcessKey& key) {
   if (key.pid <= 0) {
     return Error{EINVAL, fmt::format("{} is not a pid", key.pid), ""};
   }
-  UniqueFd pidfd(::pidfd_open(key.pid, 0));
+  UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, key.pid, 0)));
   if (!pidfd) {
     // EINVAL: the number is that of a thread.
     return errno == ESRCH || errno == EINVAL
