@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 
 #include <filesystem>
 #include <fstream>
@@ -111,6 +113,16 @@ TEST(Files, DeviceNodesLookLikeDeviceNodes) {
   EXPECT_EQ(::access("/dev/kfd", R_OK | W_OK), 0);
   EXPECT_EQ(::faccessat(AT_FDCWD, "/dev/dri/renderD128", R_OK, 0), 0);
   EXPECT_EQ(::euidaccess("/dev/kfd", R_OK), 0);
+}
+
+TEST(Files, TheirFileSystemCanBeAskedFor) {
+  struct statfs system {};
+  EXPECT_EQ(::statfs("/dev/kfd", &system), 0);
+  EXPECT_EQ(::statfs(kProperties, &system), 0);
+  struct statvfs portable {};
+  EXPECT_EQ(::statvfs("/dev/dri/renderD128", &portable), 0);
+  EXPECT_EQ(::statvfs("/sys/class/kfd/kfd/nothing", &portable), -1);
+  EXPECT_EQ(errno, ENOENT);
 }
 
 TEST(Files, WhatDoesNotExistIsNotThere) {

@@ -1,4 +1,4 @@
-// Whatever else takes a file name: access, chdir, readlink, realpath, extended attributes,
+// Whatever else takes a file name: access, chdir, readlink, realpath, statfs, extended attributes,
 // inotify; and popen, for one question.
 #include <glob.h>
 #include <limits.h>
@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -28,6 +30,10 @@ VGPU_ORIGINAL(readlinkat,  ssize_t(int, const char*, char*, size_t));
 VGPU_ORIGINAL(realpath,    char*(const char*, char*));
 VGPU_ORIGINAL(__realpath_chk, char*(const char*, char*, size_t));
 VGPU_ORIGINAL(canonicalize_file_name, char*(const char*));
+VGPU_ORIGINAL(statfs,      int(const char*, struct statfs*));
+VGPU_ORIGINAL(statfs64,    int(const char*, struct statfs64*));
+VGPU_ORIGINAL(statvfs,     int(const char*, struct statvfs*));
+VGPU_ORIGINAL(statvfs64,   int(const char*, struct statvfs64*));
 VGPU_ORIGINAL(inotify_add_watch, int(int, const char*, uint32_t));
 VGPU_ORIGINAL(popen,       FILE*(const char*, const char*));
 VGPU_ORIGINAL(__readlink_chk, ssize_t(const char*, char*, size_t, size_t));
@@ -68,6 +74,27 @@ VGPU_EXPORT int eaccess(const char* file, int mode) noexcept {
 VGPU_EXPORT int euidaccess(const char* file, int mode) noexcept {
   Path path;
   return original_euidaccess(place_of(file, path), mode);
+}
+
+// The file system is that of the server's files: not a sysfs, and a program that asks is told so.
+VGPU_EXPORT int statfs(const char* file, struct statfs* system) noexcept {
+  Path path;
+  return original_statfs(place_of(file, path), system);
+}
+
+VGPU_EXPORT int statfs64(const char* file, struct statfs64* system) noexcept {
+  Path path;
+  return original_statfs64(place_of(file, path), system);
+}
+
+VGPU_EXPORT int statvfs(const char* file, struct statvfs* system) noexcept {
+  Path path;
+  return original_statvfs(place_of(file, path), system);
+}
+
+VGPU_EXPORT int statvfs64(const char* file, struct statvfs64* system) noexcept {
+  Path path;
+  return original_statvfs64(place_of(file, path), system);
 }
 
 VGPU_EXPORT int faccessat(int directory, const char* file, int mode, int flags) noexcept {
