@@ -1,0 +1,43 @@
+/*
+ * The early API, second form: the first form and four calls that were meant for a patched driver.
+ * Without the patches the first two use the best mechanism this machine has, and the last two do
+ * what can be done or fail with ENOTSUP. What is done instead is said once on standard error, as
+ * failures are (see gpreempt_poc.h).
+ */
+#ifndef GPREEMPT_COMPAT_GPREEMPT_POC_V2_H
+#define GPREEMPT_COMPAT_GPREEMPT_POC_V2_H
+
+#include "gpreempt_poc.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Takes queues off the hardware: gpreempt_suspend_queues() where the driver has no such call. */
+GPREEMPT_POC_API int gpreempt_batch_unmap_queues(uint32_t* qids, uint32_t num, uint32_t grace_us);
+
+/* Puts them back: gpreempt_resume_queues() where the driver has no such call. */
+GPREEMPT_POC_API int gpreempt_fast_remap_queues(uint32_t* qids, uint32_t num);
+
+/* Would set aside hardware slots for online queues on a GPU, or on all with gpu_id 0. EINVAL if the
+ * two add up to more than 100; ENOTSUP without the patches: KFD does not choose the slots. */
+GPREEMPT_POC_API int gpreempt_set_hqd_reservation(uint32_t gpu_id, uint32_t online_pct,
+                                                  uint32_t offline_pct);
+
+/* Hardware slots for compute queues, of all GPUs together. */
+typedef struct gpreempt_hqd_status {
+  uint32_t total;
+  uint32_t active; /* occupied now */
+  uint32_t free;
+  uint32_t online_reserved; /* 0: nothing can be reserved without the patches */
+  uint32_t offline_used;    /* occupied by queues of offline processes */
+} gpreempt_hqd_status_t;
+
+/* Reads debugfs. ENOTSUP if what is asked for cannot be known here. */
+GPREEMPT_POC_API int gpreempt_get_hqd_status(gpreempt_hqd_status_t* status);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
