@@ -94,8 +94,11 @@ bool all_slots_known(const NodeView& view, const MqdQueue& queue) {
       return false;
     }
   }
-  return compute ? view.hqds->compute_is_whole
-                 : view.hqds->sdma_is_whole || view.hqds->sdma_slots == view.expected_sdma_slots;
+  if (compute) {
+    return view.hqds->compute_is_whole;
+  }
+  return view.hqds->sdma_is_whole &&
+         (!view.hqds->is_last || view.hqds->sdma_slots == view.expected_sdma_slots);
 }
 
 std::optional<bool> find_mapped(const NodeView& view, const MqdQueue& queue,

@@ -26,9 +26,9 @@ struct Paths {
 
 // How priority numbers and processes become classes. From the configuration and GPREEMPT_*.
 struct ClassRule {
-  std::optional<uid_t> uid;
-  std::string cgroup;   // part of a path in /proc/<pid>/cgroup; empty: any
-  std::string command;  // part of the command line; empty: any
+  std::optional<uid_t> uid{};
+  std::string cgroup{};   // part of a path in /proc/<pid>/cgroup; empty: any
+  std::string command{};  // part of the command line; empty: any
   WorkClass work_class = WorkClass::normal;
 };
 struct ClassConfig {
@@ -65,11 +65,11 @@ void add_known_rings(Snapshot& snapshot, const ProcessKey& process,
 
 // What to look for; an empty field matches everything.
 struct Filter {
-  std::optional<pid_t> pid;
-  std::optional<WorkClass> work_class;
-  std::string tag;
-  std::optional<std::pair<u32, u32>> priority;  // lowest, highest
-  std::optional<std::pair<u64, u64>> ring;      // first address, behind the last
+  std::optional<pid_t> pid{};
+  std::optional<WorkClass> work_class{};
+  std::string tag{};
+  std::optional<std::pair<u32, u32>> priority{};  // lowest, highest
+  std::optional<std::pair<u64, u64>> ring{};      // first address, behind the last
 };
 struct Found {
   const Process* process;
@@ -96,6 +96,7 @@ struct QueueEvent {
   u32 gpu_id = 0;
   QueueType type = QueueType::unknown;
 };
+// For one thread at a time. What makes it wake up, and when it does not, is said in watch.cpp.
 class Watch {
  public:
   static Result<std::unique_ptr<Watch>> create(kfd::Os& os, const Paths& paths);
@@ -104,7 +105,8 @@ class Watch {
   virtual int fd() const = 0;
   // The first call gives the queues that are there.
   virtual Result<std::vector<QueueEvent>> take_events() = 0;
-  // Somebody who knows better (an agent, the debugger) tells of this process's queues: no polling.
+  // Somebody who knows better (an agent, the debugger) tells of this process's queues: it is not
+  // polled. Its queues are still reported to vanish when it ends.
   virtual void covered(const ProcessKey& process, bool is) = 0;
 };
 

@@ -66,10 +66,15 @@ std::optional<DumpLine> parse_dump_line(std::string_view line) {
 bool resembles_dump_line(std::string_view line) {
   constexpr std::size_t kIndents[] = {2, 4};  // of rls; of mqds and hqds
   for (const std::size_t indent : kIndents) {
-    if (indent_of(line) == indent && line.size() > indent + kDigits &&
-        line[indent + kDigits] == ':') {
-      return true;
+    if (indent_of(line) != indent || line.size() <= indent + kDigits ||
+        line[indent + kDigits] != ':') {
+      continue;
     }
+    std::size_t digits = 0;
+    for (const char c : line.substr(indent, kDigits)) {
+      digits += kDigitOf[static_cast<u8>(c)] != kNoDigit;
+    }
+    return digits >= kDigits / 2;  // "priority" is no address
   }
   return false;
 }

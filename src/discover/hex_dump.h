@@ -21,7 +21,8 @@ struct DumpLine {
 // space before each, nothing else.
 std::optional<DumpLine> parse_dump_line(std::string_view line);
 
-// Whether a line that is not whole was meant to be one: it has the colon where dump lines have it.
+// Whether a line that is not whole was meant to be one: it has a colon where dump lines have it,
+// and mostly digits before that.
 bool resembles_dump_line(std::string_view line);
 
 }  // namespace gp::discover

@@ -31,9 +31,8 @@ class HqdsParser {
       damaged();
     }
     end_node();
-    // A text that was cut between two blocks looks whole.
     if (!result_.nodes.empty()) {
-      result_.nodes.back().sdma_is_whole = false;
+      result_.nodes.back().is_last = true;
     }
     return std::move(result_);
   }
@@ -132,7 +131,7 @@ class HqdsParser {
   void take_sdma_line(const DumpLine& line, u32 offset) {
     if (registers_.empty()) {
       sdma_doorbell_.reset();
-      block_is_whole_ = line.count >= kSdmaFirstRegisters;
+      block_is_whole_ = block_is_whole_ && line.count >= kSdmaFirstRegisters;
     }
     if (offset <= kSdmaDoorbellOffset && kSdmaDoorbellOffset < offset + line.count * sizeof(u32)) {
       sdma_doorbell_ = line.dwords[(kSdmaDoorbellOffset - offset) / sizeof(u32)];

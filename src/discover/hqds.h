@@ -45,7 +45,8 @@ struct HqdsNode {
   u32 sdma_slots = 0;                // of all engines
   bool is_gfx9 = false;              // by the address of the first register
   bool compute_is_whole = false;     // all of its compute slots were there and readable
-  bool sdma_is_whole = false;        // the same; of the last node the end is not certain
+  bool sdma_is_whole = false;        // the same; but if it is the last, its end may be missing
+  bool is_last = false;
 };
 
 struct Hqds {

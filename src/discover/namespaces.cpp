@@ -28,9 +28,14 @@ Result<std::vector<pid_t>> namespace_pids(kfd::Os& os, const Paths& paths, pid_t
 
 }  // namespace
 
-bool sysfs_pids_are_ours(kfd::Os& os, const Paths& paths) {
+bool is_kernels_sysfs(kfd::Os& os, const Paths& paths) {
   const auto directory = os.status(fmt::format("{}/proc", paths.sysfs));
-  if (!directory || !directory->is_sysfs) {
+  const auto root = os.status("/sys");
+  return directory && root && directory->is_sysfs && directory->device == root->device;
+}
+
+bool sysfs_pids_are_ours(kfd::Os& os, const Paths& paths) {
+  if (!is_kernels_sysfs(os, paths)) {
     return true;
   }
   const auto ours = namespace_of(os, paths, "self");

@@ -27,6 +27,7 @@ class Os {
     mode_t mode = 0;
     uid_t uid = 0;
     gid_t gid = 0;
+    u64 device = 0;  // the file system it is on
     u64 inode = 0;
     bool is_sysfs = false;  // on a real sysfs, whose inode numbers grow in order of creation
   };

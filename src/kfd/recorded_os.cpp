@@ -43,18 +43,19 @@ void append(std::string& text, char kind, int code, std::string_view path, std::
 }
 
 std::string status_text(const Os::FileStatus& status) {
-  return fmt::format("{} {} {} {} {}", status.mode, status.uid, status.gid, status.inode,
-                     status.is_sysfs ? 1 : 0);
+  return fmt::format("{} {} {} {} {} {}", status.mode, status.uid, status.gid, status.device,
+                     status.inode, status.is_sysfs ? 1 : 0);
 }
 
 bool parse_status(const std::string& text, Os::FileStatus& status) {
-  unsigned long long inode = 0;
+  unsigned long long device = 0, inode = 0;
   int is_sysfs = 0;
-  const int fields = std::sscanf(text.c_str(), "%u %u %u %llu %d", &status.mode, &status.uid,
-                                 &status.gid, &inode, &is_sysfs);
+  const int fields = std::sscanf(text.c_str(), "%u %u %u %llu %llu %d", &status.mode, &status.uid,
+                                 &status.gid, &device, &inode, &is_sysfs);
+  status.device = device;
   status.inode = inode;
   status.is_sysfs = is_sysfs != 0;
-  return fields == 5;
+  return fields == 6;
 }
 
 std::vector<std::string> split_names(std::string_view text) {
