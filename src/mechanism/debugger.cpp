@@ -11,6 +11,7 @@
 
 #include "mechanism/attachments.h"
 #include "mechanism/debugger_errors.h"
+#include "mechanism/inside/debug_session.h"
 #include "mechanism/queue_set.h"
 #include "mechanism/target_process.h"
 #include "mechanism/tracer.h"
@@ -18,10 +19,38 @@
 namespace gp::mechanism {
 namespace {
 
+class DebuggedProcess final : public Tracee {
+ public:
+  DebuggedProcess(UniqueFd kfd, pid_t pid, const AttachOptions& options)
+      : kfd_(std::move(kfd)),
+        pid_(pid),
+        channel_{kfd_.get(), options.ioctl, options.ioctl_context} {}
+
+  Status open() override {
+    if (const int error = open_debug(session, channel_, pid_)) {
+      return enable_error(pid_, error);
+    }
+    return check_runtime(pid_, session);
+  }
+  int close() override { return close_debug(session); }
+  int event_fd() const override { return session.event_read; }
+  int handle_events() override {
+    const int error = inside::handle_events(session);
+    return error == -EINVAL ? -ESRCH : error;  // the session has ended with the target's program
+  }
+
+  inside::DebugSession session;
+
+ private:
+  UniqueFd kfd_;
+  const pid_t pid_;
+  const kfd::Channel channel_;
+};
+
 class DebuggerAttachment final : public Attachment {
  public:
-  DebuggerAttachment(UniqueFd kfd, std::unique_ptr<Tracer> tracer)
-      : kfd_(std::move(kfd)), tracer_(std::move(tracer)), pid_(tracer_->pid()) {}
+  DebuggerAttachment(std::unique_ptr<DebuggedProcess> process, std::unique_ptr<Tracer> tracer)
+      : process_(std::move(process)), tracer_(std::move(tracer)), pid_(tracer_->pid()) {}
   DebuggerAttachment(const DebuggerAttachment&) = delete;
   DebuggerAttachment& operator=(const DebuggerAttachment&) = delete;
   ~DebuggerAttachment() override = default;
@@ -111,19 +140,20 @@ class DebuggerAttachment final : public Attachment {
   DriverCall last_stop() const override { return last_stop_; }
 
  private:
-  int run(const Tracer::Work& work) {
+  template <class Work>
+  int run(const Work& work) {
     if (!tracer_) {
       return -ESRCH;
     }
-    const int result = tracer_->run(work);
-    const inside::CallWindow window = tracer_->suspend_call();
-    last_stop_ = {window.entry_ns, window.exit_ns};
+    inside::DebugSession& session = process_->session;
+    const int result = tracer_->run([&] { return work(session); });
+    last_stop_ = {session.suspend_call.entry_ns, session.suspend_call.exit_ns};
     return result;
   }
 
-  UniqueFd kfd_;
+  std::unique_ptr<DebuggedProcess> process_;  // outlives the tracer
   std::unique_ptr<Tracer> tracer_;
-  pid_t pid_;
+  const pid_t pid_;
   DriverCall last_stop_;
 };
 
@@ -136,10 +166,10 @@ Result<std::unique_ptr<Attachment>> attach_debugger(const discover::ProcessKey& 
   }
   UniqueFd kfd = TRY(open_kfd());
   TRY(check_debugger_interface(kfd.get()));
-  auto tracer =
-      TRY(Tracer::start(target, kfd::Channel{kfd.get(), options.ioctl, options.ioctl_context}));
+  auto process = std::make_unique<DebuggedProcess>(std::move(kfd), target.pid, options);
+  auto tracer = TRY(Tracer::start(target, *process));
   return std::unique_ptr<Attachment>(
-      std::make_unique<DebuggerAttachment>(std::move(kfd), std::move(tracer)));
+      std::make_unique<DebuggerAttachment>(std::move(process), std::move(tracer)));
 }
 
 }  // namespace gp::mechanism

@@ -34,15 +34,14 @@ bool is_stop_signal(int signal) {
 
 }  // namespace
 
-Tracer::Tracer(const discover::ProcessKey& target, const kfd::Channel& channel)
-    : target_(target), channel_(channel), session_(std::make_unique<inside::DebugSession>()) {
+Tracer::Tracer(const discover::ProcessKey& target, Tracee& tracee)
+    : target_(target), tracee_(tracee) {
   request_event_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   gone_event_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 }
 
-Result<std::unique_ptr<Tracer>> Tracer::start(const discover::ProcessKey& target,
-                                              const kfd::Channel& channel) {
-  std::unique_ptr<Tracer> tracer(new Tracer(target, channel));
+Result<std::unique_ptr<Tracer>> Tracer::start(const discover::ProcessKey& target, Tracee& tracee) {
+  std::unique_ptr<Tracer> tracer(new Tracer(target, tracee));
   if (!tracer->request_event_ || !tracer->gone_event_) {
     return Error{errno, "cannot make an eventfd", ""};
   }
@@ -67,9 +66,9 @@ Tracer::~Tracer() {
   if (!joinable_) {
     return;
   }
-  run([this](inside::DebugSession& session) {
+  run([this] {
     ending_ = true;
-    return close_debug(session);
+    return 0;
   });
   pthread_join(thread_, nullptr);
   wait_until_detached();
@@ -118,7 +117,7 @@ void Tracer::thread_body() {
   started_.notify_one();
   if (opened) {
     serve();
-    finish(-ESRCH);
+    finish();
   }
   watcher_.stop();
 }
@@ -137,14 +136,11 @@ Status Tracer::seize_and_open() {
   if (const int error = watcher_.start(pid)) {
     return Error{-error, "cannot start a thread to watch the target", ""};
   }
-  if (const int error = open_debug(*session_, channel_, pid)) {
-    return enable_error(pid, error);
+  Status opened = tracee_.open();
+  if (!opened) {
+    tracee_.close();
   }
-  Status usable = check_runtime(pid, *session_);
-  if (!usable) {
-    close_debug(*session_);
-  }
-  return usable;
+  return opened;
 }
 
 // The thread's loop: whatever comes first of a request, a stop of the target, a driver event.
@@ -152,7 +148,7 @@ void Tracer::serve() {
   while (!ending_) {
     pollfd fds[] = {{request_event_.get(), POLLIN, 0},
                     {watcher_.fd(), POLLIN, 0},
-                    {session_->event_read, POLLIN, 0}};
+                    {tracee_.event_fd(), POLLIN, 0}};
     if (::poll(fds, std::size(fds), -1) < 0) {
       continue;
     }
@@ -162,16 +158,17 @@ void Tracer::serve() {
     if (fds[0].revents != 0) {
       serve_request();
     }
-    if (!ending_ && fds[2].revents != 0) {
-      if (const int error = handle_events(*session_)) {
-        log_warning("cannot follow the queues of pid {}: {}", target_.pid,
-                    session_error(target_.pid, "events of", error).message());
-        // A session that is no more has no events; the target's end or exec follows.
-        if (error == -EINVAL || error == -ESRCH) {
-          return;
-        }
-      }
+    if (fds[2].revents != 0) {
+      serve_events();
     }
+  }
+}
+
+void Tracer::serve_events() {
+  const int error = ending_ ? 0 : tracee_.handle_events();
+  if (error < 0) {
+    log_warning("{}", session_error(target_.pid, "cannot follow the queues of", error).message());
+    ending_ = error == -ESRCH;  // the target's end, or its exec, would follow anyway
   }
 }
 
@@ -183,7 +180,7 @@ void Tracer::serve_request() {
     work = std::exchange(request_, nullptr);
   }
   if (work != nullptr) {
-    result_ = (*work)(*session_);
+    result_ = (*work)();
     answered_.store(1, std::memory_order_release);
     answered_.notify_one();
   }
@@ -218,14 +215,16 @@ bool Tracer::serve_stop() {
 }
 
 // No request is served from now on.
-void Tracer::finish(int unserved_result) {
-  close_debug(*session_);
+void Tracer::finish() {
+  if (const int error = tracee_.close(); error < 0 && error != -ESRCH) {
+    log_warning("{}", session_error(target_.pid, "cannot let go of", error).message());
+  }
   const std::lock_guard lock(mutex_);
   finished_ = true;
   signal_event(gone_event_);
   if (request_ != nullptr) {
     request_ = nullptr;
-    result_ = unserved_result;
+    result_ = -ESRCH;
     answered_.store(1, std::memory_order_release);
     answered_.notify_one();
   }
