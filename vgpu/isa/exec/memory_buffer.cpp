@@ -113,7 +113,7 @@ struct Atomic {
     const LaneAddresses at = lanes.addresses(buffer, 0, sizeof(T), exec, in_range);
     atomic_lanes<Operation>(wave, inst, at, exec & in_range);
     if (inst.dst != op_none) {
-      for (u16 i = 0; i < sizeof(T) / 4; ++i) {
+      for (u32 i = 0; i < sizeof(T) / 4; ++i) {
         load_zero<Shape<u32>>(vector(wave, static_cast<u16>(inst.dst + i)), exec & ~in_range);
       }
     }
