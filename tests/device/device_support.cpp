@@ -149,8 +149,8 @@ u64 Process::allocate(u64 bytes, u64 alignment) {
 }
 
 u64 Process::load(const KernelCode& kernel) {
-  // On pages of its own, and with one behind it: the device decodes whole pages of code and one word
-  // of the next, while the test goes on writing to its memory.
+  // On pages of its own, and with one behind it: the device decodes whole pages of code and one
+  // word of the next, while the test goes on writing to its memory.
   const u64 pages = (kernel.image.size() + kPageSize - 1) / kPageSize + 1;
   const u64 va = allocate(pages * kPageSize, kPageSize);
   std::memcpy(host(va), kernel.image.data(), kernel.image.size());
