@@ -1,0 +1,231 @@
+// What is due by time alone, the view that the policy gets, and what its decision brings about.
+#include <algorithm>
+
+#include "base/log.h"
+#include "sched/engine.h"
+
+namespace gp::sched {
+
+using policy::JobState;
+
+// An agent may write anything into its page: a time counts only if it has come and is later than
+// what was known before.
+void Engine::read_activity(u64 now_ns, Process& process) {
+  const auto activity = effects_.activity(process.id);
+  if (!activity) {
+    return;
+  }
+  const bool was_busy = process.busy.value_or(false);
+  const auto plausible = [&](u64 time_ns, u64 not_before_ns) {
+    return time_ns > not_before_ns && time_ns <= now_ns ? time_ns : now_ns;
+  };
+  if (activity->completed != process.completed) {
+    process.completed = activity->completed;
+    process.progress_ns = now_ns;
+  }
+  if (activity->busy && !was_busy) {
+    process.busy_since_ns = plausible(activity->busy_since_ns, process.idle_since_ns);
+    if (job_of(process).work_class == discover::WorkClass::online) {
+      notice_ns_ = std::max(notice_ns_.value_or(0), process.busy_since_ns);
+    }
+  } else if (!activity->busy && was_busy) {
+    process.idle_since_ns = plausible(activity->idle_since_ns, process.busy_since_ns);
+  }
+  process.busy = activity->busy;
+  if (activity->overdue_starts != process.overdue_starts) {
+    process.overdue_starts = activity->overdue_starts;
+    if (is_inside(process.way)) {
+      lease_ended(now_ns, process.id);
+    }
+  }
+}
+
+// An outside stop under way has no lease to extend yet: the Controller counts from its own call.
+bool Engine::keeps_lease(const Process& process) const {
+  const bool held = process.phase == Phase::stopped ||
+                    (process.phase == Phase::stopping && is_inside(process.way));
+  return held && jobs_.at(process.job).down;
+}
+
+void Engine::extend_lease(u64 now_ns, Process& process) {
+  if (keeps_lease(process) && now_ns + settings_.lease_ns / 2 >= process.deadline_ns) {
+    process.deadline_ns = now_ns + settings_.lease_ns;
+    effects_.carry_out({Verb::extend, process.id, process.way, 0, process.deadline_ns});
+  }
+}
+
+void Engine::do_what_is_due(u64 now_ns) {
+  for (auto& [id, process] : processes_) {
+    if (process.phase != Phase::running || process.busy.value_or(false)) {
+      read_activity(now_ns, process);
+    }
+    if (process.answer_due_ns && now_ns >= *process.answer_due_ns) {
+      no_answer(now_ns, process);
+    }
+    extend_lease(now_ns, process);
+  }
+  for (auto& [id, job] : jobs_) {
+    std::erase_if(job.holds, [&](const Hold& hold) { return now_ns >= hold.until_ns; });
+    if (job.blocked_until_ns && now_ns >= *job.blocked_until_ns) {
+      job.blocked_until_ns.reset();
+      for (Process* process : job.processes) {
+        process->ways.fill({});
+      }
+    }
+  }
+}
+
+void Engine::view_job(u64 now_ns, Job& job, policy::JobView& view) {
+  view.id = job.id;
+  view.work_class = job.work_class;
+  view.priority = job.priority;
+  view.owner = job.owner;
+  view.governs_others = job.governs_others;
+  view.nodes.assign(job.nodes.begin(), job.nodes.end());
+  view.state = job.down ? (job.arrived ? JobState::stopped : JobState::stopping)
+                        : (job.arrived ? JobState::running : JobState::starting);
+  view.stoppable = !closed_ && !job.blocked_until_ns;
+  view.busy.reset();
+  view.busy_since_ns = view.idle_since_ns = view.progress_ns = 0;
+  for (const Process* process : job.processes) {
+    if (process->has_queues()) {
+      view.stoppable &= process->phase != Phase::running || best_way(*process).has_value();
+      view.stoppable &= process->prepare_sequence == 0;
+    }
+    const auto add = [&](bool busy, u64 busy_since_ns, u64 idle_since_ns) {
+      if (busy) {
+        const bool first = !view.busy.value_or(false);
+        view.busy_since_ns = first ? busy_since_ns : std::min(view.busy_since_ns, busy_since_ns);
+      }
+      view.busy = view.busy.value_or(false) || busy;
+      view.idle_since_ns = std::max(view.idle_since_ns, idle_since_ns);
+    };
+    if (process->busy) {
+      add(*process->busy, process->busy_since_ns, process->idle_since_ns);
+    }
+    if (process->marked_since_ns != 0) {
+      add(process->online_marks != 0, process->marked_since_ns, process->unmarked_since_ns);
+    }
+    view.progress_ns = std::max(view.progress_ns, process->progress_ns);
+  }
+  view.state_since_ns = job.since_ns;
+  view.previous_stop_ns = job.previous_stop_ns;
+  view.earliest_start_ns = job.down ? job.stops_allowed.next_ns(now_ns, settings_.stops_per_second,
+                                                                settings_.stops_at_once)
+                                    : 0;
+  view.latency_target_ns = job.latency_target_ns;
+
+  const bool busy = view.busy.value_or(false);
+  if (busy != job.was_busy) {
+    note(now_ns, busy ? TraceKind::busy : TraceKind::idle, job);
+    if (!busy && view.idle_since_ns > job.was_busy_since_ns) {
+      job.burst_ns.add(view.idle_since_ns - job.was_busy_since_ns);
+    }
+    job.was_busy = busy;
+  }
+  job.was_busy_since_ns = view.busy_since_ns;
+  view.burst_ns = job.burst_ns.value();
+}
+
+void Engine::build_view(u64 now_ns) {
+  view_.now_ns = now_ns;
+  view_.jobs.resize(jobs_.size());
+  std::size_t used = 0;
+  for (auto& [id, job] : jobs_) {
+    if (job.holds.empty()) {
+      view_job(now_ns, job, view_.jobs[used++]);
+    }
+  }
+  view_.jobs.resize(used);
+  view_.nodes.clear();
+  for (const auto& [gpu_id, node] : nodes_) {
+    view_.nodes.push_back(
+        {gpu_id, node.stop_ns.value().value_or(0), node.start_ns.value().value_or(0)});
+  }
+}
+
+void Engine::put_down(u64 now_ns, Job& job) {
+  job.down = true;
+  job.arrived = false;
+  job.since_ns = now_ns;
+  job.notice_ns = notice_ns_;
+  ++job.preemptions;
+  job.stops_allowed.take(now_ns, settings_.stops_per_second, settings_.stops_at_once);
+  note(now_ns, TraceKind::stop_decided, job);
+  bring_all(now_ns, job);
+}
+
+void Engine::let_up(u64 now_ns, Job& job) {
+  job.down = false;
+  job.arrived = false;
+  job.previous_stop_ns = now_ns - job.since_ns;
+  job.stopped_total_ns += job.previous_stop_ns;
+  job.since_ns = now_ns;
+  note(now_ns, TraceKind::start_decided, job);
+  bring_all(now_ns, job);
+}
+
+void Engine::settle(u64 now_ns) {
+  for (const ProcessId id : woken_) {
+    if (Process* process = get(id)) {
+      read_activity(now_ns, *process);
+    }
+  }
+  woken_.clear();
+  do_what_is_due(now_ns);
+  build_view(now_ns);
+  const policy::Decision decision = settings_.policy->decide(view_, settings_.parameters);
+  if (notice_ns_ && !decision.stop.empty() && *notice_ns_ <= now_ns) {
+    latencies_.notify_to_decision.add(now_ns - *notice_ns_);
+  }
+  for (const JobId id : decision.stop) {
+    put_down(now_ns, jobs_.at(id));
+  }
+  for (const JobId id : decision.start) {
+    let_up(now_ns, jobs_.at(id));
+  }
+  notice_ns_.reset();
+  plan_wake(now_ns, decision.look_again_ns);
+}
+
+void Engine::plan_wake(u64 now_ns, std::optional<u64> policy_wake_ns) {
+  wake_ns_ = policy_wake_ns;
+  const auto at = [&](u64 time_ns) {
+    const u64 future_ns = std::max(time_ns, now_ns + 1);
+    wake_ns_ = std::min(wake_ns_.value_or(future_ns), future_ns);
+  };
+  for (const auto& [id, process] : processes_) {
+    if (process.answer_due_ns) {
+      at(*process.answer_due_ns);
+    }
+    if (keeps_lease(process)) {
+      at(process.deadline_ns - settings_.lease_ns / 2);
+    }
+  }
+  for (const auto& [id, job] : jobs_) {
+    if (job.blocked_until_ns) {
+      at(*job.blocked_until_ns);
+    }
+    for (const Hold& hold : job.holds) {
+      at(hold.until_ns);
+    }
+  }
+}
+
+// An outside stop under way counts from its answer, the Controller's lease covers it; an agent that
+// starts its queues is not waited for, its own lease ends them.
+std::optional<u64> Engine::earliest_deadline_ns() const {
+  std::optional<u64> earliest;
+  for (const auto& [id, process] : processes_) {
+    const bool inside = is_inside(process.way);
+    const bool counts = process.phase == Phase::stopped ||
+                        (process.phase == Phase::stopping && inside) ||
+                        (process.phase == Phase::starting && !inside);
+    if (counts) {
+      earliest = std::min(earliest.value_or(process.deadline_ns), process.deadline_ns);
+    }
+  }
+  return earliest;
+}
+
+}  // namespace gp::sched

@@ -1,0 +1,58 @@
+// What the engine measures: averages of costs, how long each step of a preemption takes, and how
+// often a job may be stopped.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+
+#include "base/histogram.h"
+#include "base/types.h"
+
+namespace gp::sched {
+
+// A recent average: each new value counts an eighth.
+class Average {
+ public:
+  void add(u64 value) { value_ = value_ ? *value_ - *value_ / 8 + value / 8 : value; }
+  std::optional<u64> value() const { return value_; }
+
+ private:
+  std::optional<u64> value_;
+};
+
+// The steps from an online process's first packet to offline queues off the hardware, in
+// nanoseconds. Ours are the first two; the third is the driver's and the hardware's.
+struct Latencies {
+  Histogram notify_to_decision;  // from the doorbell, as its agent saw it
+  Histogram decision_to_ioctl;
+  Histogram ioctl;
+  Histogram busy_to_stopped;  // the whole: until every process of the job is known to be stopped
+};
+
+// Bounds a rate: `burst` at once, then `per_second`.
+class Allowance {
+ public:
+  void take(u64 now_ns, double per_second, double burst) {
+    refill(now_ns, per_second, burst);
+    level_ -= 1;
+  }
+  // When there will be one more to take; in the past or `now_ns` if there is one.
+  u64 next_ns(u64 now_ns, double per_second, double burst) {
+    refill(now_ns, per_second, burst);
+    if (level_ >= 1) {
+      return now_ns;
+    }
+    return now_ns + static_cast<u64>((1 - level_) / per_second * 1e9) + 1;
+  }
+
+ private:
+  void refill(u64 now_ns, double per_second, double burst) {
+    const double gained = static_cast<double>(now_ns - since_ns_) * 1e-9 * per_second;
+    level_ = since_ns_ == 0 ? burst : std::min(burst, level_ + gained);
+    since_ns_ = now_ns;
+  }
+  double level_ = 0;
+  u64 since_ns_ = 0;
+};
+
+}  // namespace gp::sched

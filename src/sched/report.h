@@ -1,0 +1,68 @@
+// What `gpreempt status` shows: a copy of the engine's tables, for printing.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "discover/snapshot.h"
+#include "policy/policy.h"
+
+namespace gp::sched {
+
+struct ProcessReport {
+  pid_t pid = 0;
+  uid_t uid = 0;
+  std::string command, tag;
+  bool has_agent = false;
+  std::optional<bool> busy;
+  std::string state;
+  std::optional<std::string> mechanism;  // in effect, or the one that would be used
+  std::optional<u32> level;
+  std::vector<std::string> not_better;  // "self-debug: why it does not work"
+};
+
+struct JobReport {
+  policy::JobId id = 0;
+  std::string name;
+  uid_t owner = 0;
+  discover::WorkClass work_class = discover::WorkClass::normal;
+  u32 priority = 7;
+  std::string state;
+  std::vector<u32> gpu_ids;
+  std::optional<bool> busy;
+  std::vector<ProcessReport> processes;
+  std::optional<std::string> mechanism;  // the weakest of its processes
+  std::optional<u32> level;
+  std::string error;  // why it cannot be stopped; empty if it can or was not tried
+  bool held = false;  // stopped because a client asked for it
+  u64 preemptions = 0, failures = 0;
+  u64 stopped_total_ns = 0;
+  std::optional<u64> last_stop_ns, last_start_ns;
+};
+
+struct NodeReport {
+  u32 gpu_id = 0, node_id = 0;
+  std::string name;
+  std::optional<u32> hqds;
+  u32 compute_queues = 0;  // that are known and not stopped
+  bool slots_low = false;
+  std::optional<u64> stop_ns, start_ns;
+  std::vector<policy::JobId> running;  // jobs that may run there
+};
+
+struct LatencyReport {
+  u64 count = 0;
+  std::optional<u64> p50_ns, p99_ns, max_ns;
+};
+
+struct Report {
+  std::string policy;
+  std::vector<JobReport> jobs;
+  std::vector<NodeReport> nodes;
+  LatencyReport notify_to_decision, decision_to_ioctl, ioctl, busy_to_stopped;
+};
+
+}  // namespace gp::sched

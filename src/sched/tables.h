@@ -1,0 +1,142 @@
+// What the engine knows: its settings, processes, jobs and nodes. Plain data.
+#pragma once
+
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "discover/snapshot.h"
+#include "policy/policy.h"
+#include "sched/measures.h"
+#include "sched/ways.h"
+
+namespace gp::sched {
+
+using policy::JobId;
+using ProcessId = u64;  // the engine's own; never used again
+
+struct Settings {
+  const policy::Policy* policy = policy::find("strict");
+  policy::Parameters parameters;
+  WaySet ways = WaySet::defaults();
+  u64 lease_ns = 2'000'000'000;   // the longest a process stays stopped without a word from us
+  u64 answer_ns = 1'000'000'000;  // an agent that says nothing for so long is not waited for
+  u64 retry_ns = 5'000'000'000;   // after no way worked, before the next attempt
+  double stops_per_second = 50;   // of one job; beyond it stays stopped rather than flap
+  double stops_at_once = 20;
+  u32 hqd_reserve = 2;  // free slots of a node below which there is a warning
+};
+
+struct ProcessFacts {
+  discover::ProcessKey key;
+  uid_t uid = 0;
+  discover::WorkClass work_class = discover::WorkClass::normal;
+  discover::ClassSource class_source = discover::ClassSource::none;
+  u32 priority = 7;
+  std::string tag, command;
+  std::string job;              // empty: a job of its own
+  bool governs_others = false;  // its uid may stop jobs of others
+  std::optional<u64> latency_target_ns;
+};
+
+// What an agent says of the work of its process. It may lie: times are checked before use.
+struct Activity {
+  bool busy = false;
+  u64 busy_since_ns = 0, idle_since_ns = 0;
+  u64 completed = 0;       // packets
+  u64 overdue_starts = 0;  // leases that the agent ended itself
+};
+
+enum class QueueSource : u8 { agent, seen };  // told by the agent; seen from outside
+constexpr u32 kQueueSources = 2;
+using QueueCounts = std::map<u32, u32>;  // compute queues by gpu_id
+
+enum class Phase : u8 { running, stopping, stopped, starting };
+
+struct WayRecord {
+  int error = 0;       // 0: it worked, or was not tried
+  std::string reason;  // why it did not work
+};
+
+struct Process {
+  ProcessId id = 0;
+  ProcessFacts facts;
+  JobId job = 0;
+
+  bool has_agent = false;
+  u32 abilities = 0;
+  std::array<QueueCounts, kQueueSources> queues;
+
+  Phase phase = Phase::running;
+  Way way = Way::self_debug;  // in effect, or last used
+  bool was_stopped = false;   // `way` has a meaning
+  std::array<WayRecord, kWays> ways;
+  bool prepared = false;  // an outside way was got ready, or the attempt has failed
+  u32 sequence = 0;       // of the order that is not answered yet; 0: none
+  u32 prepare_sequence = 0;
+  std::optional<u64> answer_due_ns;
+  u64 deadline_ns = 0;  // while stopping, stopped or starting
+  u64 decided_ns = 0;   // when the order under way was given
+
+  std::optional<bool> busy;  // by its agent; empty without one
+  u64 busy_since_ns = 0, idle_since_ns = 0, progress_ns = 0;
+  u64 completed = 0, overdue_starts = 0;
+  u32 online_marks = 0;  // online_begin without online_end
+  u64 marked_since_ns = 0, unmarked_since_ns = 0;
+  std::optional<u64> marked_target_ns;
+
+  bool has_queues() const { return !queues[0].empty() || !queues[1].empty(); }
+};
+
+struct Hold {
+  u64 holder = 0;
+  u64 until_ns = 0;
+};
+
+struct Job {
+  JobId id = 0;
+  uid_t owner = 0;
+  std::string name;                 // as given; empty: a job of one process
+  std::vector<Process*> processes;  // in the order they came; the table's nodes stay where they are
+
+  // Of its processes: kept up to date by update_job().
+  discover::WorkClass work_class = discover::WorkClass::normal;
+  u32 priority = 7;
+  bool governs_others = false;
+  std::vector<u32> nodes;
+  std::optional<u64> latency_target_ns;
+
+  bool down = false;    // wanted stopped
+  bool arrived = true;  // all processes are where `down` wants them
+  u64 since_ns = 0;     // since when `down` is what it is
+  u64 previous_stop_ns = 0;
+  std::optional<u64> notice_ns;  // the beginning of the online work that this stop is for
+  std::vector<Hold> holds;
+  std::optional<u64> blocked_until_ns;  // no way worked: not tried again before
+  std::string error;                    // why
+  Allowance stops_allowed;
+
+  bool was_busy = false;
+  u64 was_busy_since_ns = 0;
+  Average burst_ns;
+
+  u64 preemptions = 0, failures = 0;
+  u64 stopped_total_ns = 0;                        // without the present stop
+  std::optional<u64> last_stop_ns, last_start_ns;  // how long they took
+};
+
+struct NodeFacts {
+  std::string name;
+  u32 node_id = 0;
+  std::optional<u32> hqds;
+};
+
+struct NodeRecord {
+  NodeFacts facts;
+  Average stop_ns, start_ns;
+  bool warned = false;
+};
+
+}  // namespace gp::sched

@@ -1,0 +1,245 @@
+// From running to stopped and back, for one process: which way is taken, what an answer or its
+// absence means, and when a job has arrived.
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/log.h"
+#include "sched/engine.h"
+
+namespace gp::sched {
+
+bool Engine::is_available(const Process& process, Way way) const {
+  if (!settings_.ways.has(way) || process.ways[static_cast<u32>(way)].error != 0) {
+    return false;
+  }
+  return !is_inside(way) || (process.has_agent && (process.abilities & info(way).ability));
+}
+
+std::optional<Way> Engine::best_way(const Process& process) const {
+  for (const WayInfo& entry : ways()) {
+    if (is_available(process, entry.way)) {
+      return entry.way;
+    }
+  }
+  return std::nullopt;
+}
+
+void Engine::bring_all(u64 now_ns, Job& job) {
+  // By index: a failure in the middle may turn the job around, but never changes the list.
+  for (std::size_t i = 0; i < job.processes.size(); ++i) {
+    bring(now_ns, *job.processes[i]);
+  }
+  check_job(now_ns, job);
+}
+
+void Engine::bring(u64 now_ns, Process& process) {
+  Job& job = job_of(process);
+  if (process.phase == Phase::stopped && !job.down) {
+    order(now_ns, process, Verb::start, Phase::starting);
+    return;
+  }
+  if (process.phase != Phase::running || !process.has_queues()) {
+    return;
+  }
+  if (!job.down) {
+    order_prepare(now_ns, process);
+    return;
+  }
+  if (const auto way = best_way(process)) {
+    process.way = *way;
+    process.was_stopped = true;
+    process.decided_ns = now_ns;
+    job.arrived = false;
+    order(now_ns, process, Verb::stop, Phase::stopping);
+  } else {
+    job_failed(now_ns, job, fmt::format("no way to stop process {}", process.facts.key.pid),
+               EOPNOTSUPP);
+  }
+}
+
+void Engine::order(u64 now_ns, Process& process, Verb verb, Phase phase) {
+  process.phase = phase;
+  process.sequence = next_sequence_++;
+  process.answer_due_ns = now_ns + settings_.answer_ns;
+  if (verb == Verb::start) {
+    process.decided_ns = now_ns;
+  } else {
+    process.deadline_ns = now_ns + settings_.lease_ns;
+  }
+  effects_.carry_out({verb, process.id, process.way, process.sequence, process.deadline_ns});
+}
+
+// An offline process without an agent that can stop it is attached to ahead of time: the slow part
+// is over, or its failure known, before the first stop.
+void Engine::order_prepare(u64, Process& process) {
+  const Job& job = job_of(process);
+  const auto way = best_way(process);
+  const bool may_be_stopped =
+      job.work_class == discover::WorkClass::offline ||
+      (job.work_class == discover::WorkClass::normal && settings_.parameters.stop_normal);
+  if (closed_ || process.prepared || process.prepare_sequence != 0 || !way || is_inside(*way) ||
+      !may_be_stopped) {
+    return;
+  }
+  process.way = *way;
+  process.prepare_sequence = next_sequence_++;
+  effects_.carry_out({Verb::prepare, process.id, *way, process.prepare_sequence, 0});
+}
+
+void Engine::answered(u64 now_ns, ProcessId id, const Answer& answer) {
+  Process* process = get(id);
+  if (process == nullptr || answer.sequence == 0) {
+    return;
+  }
+  if (answer.sequence == process->prepare_sequence) {
+    process->prepare_sequence = 0;
+    process->prepared = answer.error == 0;
+    if (answer.error != 0) {
+      way_failed(now_ns, *process, process->way, answer.error, answer.reason);
+      bring(now_ns, *process);
+    }
+    return;
+  }
+  if (answer.sequence != process->sequence) {
+    return;  // of an order that was given up
+  }
+  process->sequence = 0;
+  process->answer_due_ns.reset();
+  if (process->phase == Phase::stopping) {
+    stop_answered(now_ns, *process, answer);
+  } else if (process->phase == Phase::starting) {
+    start_answered(now_ns, *process, answer);
+  }
+}
+
+void Engine::stop_answered(u64 now_ns, Process& process, const Answer& answer) {
+  if (answer.error != 0) {
+    way_failed(now_ns, process, process.way, answer.error, answer.reason);
+    set_running(process);
+    bring(now_ns, process);
+    return;
+  }
+  process.phase = Phase::stopped;
+  if (!is_inside(process.way)) {
+    process.deadline_ns = now_ns + settings_.lease_ns;  // the Controller counts from its call
+  }
+  measure_stop(now_ns, process, answer);
+  note(now_ns, TraceKind::process_stopped, job_of(process), process.facts.key.pid,
+       static_cast<i64>(now_ns - process.decided_ns));
+  bring(now_ns, process);
+  check_job(now_ns, job_of(process));
+}
+
+void Engine::measure_stop(u64 now_ns, Process& process, const Answer& answer) {
+  for (const u32 gpu_id : job_of(process).nodes) {
+    nodes_[gpu_id].stop_ns.add(now_ns - process.decided_ns);
+  }
+  if (answer.driver_enter_ns >= process.decided_ns && answer.driver_enter_ns <= now_ns &&
+      answer.driver_leave_ns >= answer.driver_enter_ns && answer.driver_leave_ns <= now_ns) {
+    latencies_.decision_to_ioctl.add(answer.driver_enter_ns - process.decided_ns);
+    latencies_.ioctl.add(answer.driver_leave_ns - answer.driver_enter_ns);
+  }
+}
+
+void Engine::start_answered(u64 now_ns, Process& process, const Answer& answer) {
+  if (answer.error != 0 && answer.error != ESRCH && now_ns < process.deadline_ns) {
+    // Not extended any more, it runs at its deadline at the latest; tried again before.
+    log_warning("cannot start process {}: {}", process.facts.key.pid, answer.reason);
+    process.phase = Phase::stopped;
+    process.answer_due_ns = std::min(now_ns + settings_.answer_ns, process.deadline_ns);
+    return;
+  }
+  set_running(process);
+  for (const u32 gpu_id : job_of(process).nodes) {
+    nodes_[gpu_id].start_ns.add(now_ns - process.decided_ns);
+  }
+  note(now_ns, TraceKind::process_started, job_of(process), process.facts.key.pid,
+       static_cast<i64>(now_ns - process.decided_ns));
+  bring(now_ns, process);
+  check_job(now_ns, job_of(process));
+}
+
+void Engine::set_running(Process& process) {
+  process.phase = Phase::running;
+  process.sequence = 0;
+  process.answer_due_ns.reset();
+  process.deadline_ns = 0;
+}
+
+void Engine::lease_ended(u64 now_ns, ProcessId id) {
+  Process* process = get(id);
+  if (process == nullptr || process->phase != Phase::stopped) {
+    return;  // an answer is on its way that says the same
+  }
+  note(now_ns, TraceKind::lease_ended, job_of(*process), process->facts.key.pid);
+  set_running(*process);
+  bring(now_ns, *process);
+  check_job(now_ns, job_of(*process));
+}
+
+void Engine::way_failed(u64 now_ns, Process& process, Way way, int error,
+                        const std::string& reason) {
+  log_warning("{} does not work on process {}: {}", info(way).name, process.facts.key.pid, reason);
+  process.ways[static_cast<u32>(way)] = {error, reason};
+  note(now_ns, TraceKind::way_failed, job_of(process), process.facts.key.pid, error);
+}
+
+// A job is stopped as a whole or not at all: what of it is stopped already runs again.
+void Engine::job_failed(u64 now_ns, Job& job, const std::string& reason, int error) {
+  log_warning("job {} cannot be stopped: {}", job.name.empty() ? std::to_string(job.id) : job.name,
+              reason);
+  note(now_ns, TraceKind::job_failed, job, 0, error);
+  job.error = reason;
+  ++job.failures;
+  job.holds.clear();
+  job.blocked_until_ns = now_ns + settings_.retry_ns;
+  if (job.down) {
+    let_up(now_ns, job);
+  }
+}
+
+void Engine::no_answer(u64 now_ns, Process& process) {
+  const Way way = process.way;
+  if (process.phase == Phase::stopping && is_inside(way)) {
+    // Should the agent come to it later, the start behind the stop undoes it.
+    effects_.carry_out({Verb::start, process.id, way, next_sequence_++, 0});
+    set_running(process);
+    way_failed(now_ns, process, way, ETIMEDOUT, "its agent does not answer");
+    bring(now_ns, process);
+  } else if (process.phase == Phase::starting && is_inside(way)) {
+    order(now_ns, process, Verb::start, Phase::starting);
+  } else if (process.phase == Phase::stopped && now_ns >= process.deadline_ns) {
+    lease_ended(now_ns, process.id);  // a start that failed: its deadline has ended the stop
+  } else {
+    process.answer_due_ns.reset();  // the Controller's calls always return
+    bring(now_ns, process);
+  }
+}
+
+void Engine::check_job(u64 now_ns, Job& job) {
+  const Phase wanted = job.down ? Phase::stopped : Phase::running;
+  for (const Process* process : job.processes) {
+    const bool counts = process->has_queues() || process->phase != Phase::running;
+    if (counts && process->phase != wanted) {
+      job.arrived = false;
+      return;
+    }
+  }
+  if (job.arrived) {
+    return;
+  }
+  job.arrived = true;
+  const u64 took = now_ns - job.since_ns;
+  (job.down ? job.last_stop_ns : job.last_start_ns) = took;
+  if (job.down) {
+    job.error.clear();
+    if (job.notice_ns && *job.notice_ns <= now_ns) {
+      latencies_.busy_to_stopped.add(now_ns - *job.notice_ns);
+    }
+    job.notice_ns.reset();
+  }
+}
+
+}  // namespace gp::sched

@@ -1,0 +1,155 @@
+// Mechanisms that fail, agents that are silent or go, leases that end by themselves.
+#include <cerrno>
+
+#include "sched/sched_support.h"
+
+namespace gp::sched {
+namespace {
+
+struct Pair : World {
+  explicit Pair(Settings settings = {}) : World(std::move(settings)) {
+    server = online();
+    training = offline();
+  }
+  ProcessId server = 0, training = 0;
+};
+
+TEST(Failure, OfAMechanismIsAnsweredByTheNextBest) {
+  Pair world;
+  world.of(world.training).refuses = {{Way::self_debug, EBUSY}, {Way::debugger, EPERM}};
+  world.set_busy(world.server, true);
+  world.run_for(10 * kMs);
+  EXPECT_TRUE(world.stopped(world.training));
+  EXPECT_EQ(world.of(world.training).tried,
+            (std::vector{Way::self_debug, Way::debugger, Way::update_queue}));
+  const JobReport job = world.job(world.training);
+  EXPECT_EQ(job.mechanism, "update-queue");
+  ASSERT_EQ(job.processes[0].not_better.size(), 2U);
+  EXPECT_EQ(job.processes[0].not_better[0], "self-debug: refused");
+}
+
+TEST(Failure, IsRemembered) {
+  Pair world;
+  world.of(world.training).refuses = {{Way::self_debug, EBUSY}};
+  for (int i = 0; i < 3; ++i) {
+    world.set_busy(world.server, true);
+    world.run_for(10 * kMs);
+    world.set_busy(world.server, false);
+    world.run_for(1 * kSecond);
+  }
+  EXPECT_EQ(world.of(world.training).tried,
+            (std::vector{Way::self_debug, Way::debugger, Way::debugger, Way::debugger}));
+}
+
+TEST(Failure, OfAllMechanismsLeavesTheJobRunningForAWhile) {
+  Pair world;
+  for (const WayInfo& way : ways()) {
+    world.of(world.training).refuses[way.way] = EPERM;
+  }
+  world.set_busy(world.server, true);
+  world.run_for(1 * kSecond);
+  EXPECT_EQ(world.job(world.training).state, "running");
+  EXPECT_FALSE(world.job(world.training).error.empty());
+  const std::size_t tried = world.of(world.training).tried.size();
+  EXPECT_EQ(tried, 4U);
+  world.of(world.training).refuses.clear();
+  world.run_for(5 * kSecond);
+  EXPECT_TRUE(world.stopped(world.training)) << "it was not tried again";
+  EXPECT_TRUE(world.job(world.training).error.empty());
+}
+
+TEST(Failure, OfOneProcessStartsTheRestOfItsJob) {
+  World world;
+  const ProcessId server = world.online();
+  const ProcessId rank0 = world.offline("train"), rank1 = world.offline("train");
+  world.of(rank1).takes_ns = 20 * kMs;
+  for (const WayInfo& way : ways()) {
+    world.of(rank1).refuses[way.way] = EPERM;
+  }
+  world.set_busy(server, true);
+  world.run_for(10 * kMs);
+  EXPECT_TRUE(world.stopped(rank0));
+  world.run_for(1 * kSecond);
+  EXPECT_FALSE(world.stopped(rank0));
+  EXPECT_EQ(world.job(rank0).failures, 1U);
+}
+
+TEST(Failure, OfAnAgentToAnswerIsNotWaitedForLong) {
+  Pair world;
+  world.of(world.training).silent = true;
+  world.set_busy(world.server, true);
+  world.run_for(900 * kMs);
+  EXPECT_EQ(world.of(world.training).tried, std::vector{Way::self_debug});
+  world.run_for(200 * kMs);
+  world.of(world.training).silent = false;
+  EXPECT_EQ(world.of(world.training).tried, (std::vector{Way::self_debug, Way::debugger}));
+}
+
+TEST(Failure, OfAStartIsTriedAgainUntilTheLeaseEnds) {
+  Pair world;
+  world.set_busy(world.server, true);
+  world.run_for(10 * kMs);
+  world.of(world.training).start_fails = true;
+  world.set_busy(world.server, false);
+  world.run_for(5 * kSecond);
+  EXPECT_FALSE(world.stopped(world.training)) << "the lease was kept alive";
+  EXPECT_EQ(world.job(world.training).state, "running");
+  EXPECT_TRUE(world.engine.all_running());
+}
+
+TEST(Failure, OfAnAgentsConnectionLetsTheControllerTakeOver) {
+  Pair world;
+  world.set_busy(world.server, true);
+  world.run_for(10 * kMs);
+  world.of(world.training).stopped = false;  // the agent starts its queues when the socket closes
+  world.of(world.training).has_page = false;
+  world.engine.agent_left(world.now_ns, world.training);
+  world.settle();
+  world.run_for(10 * kMs);
+  EXPECT_TRUE(world.stopped(world.training));
+  EXPECT_EQ(world.job(world.training).mechanism, "debugger");
+}
+
+TEST(Failure, ToExtendALeaseInTimeStopsTheJobAgain) {
+  Pair world;
+  world.set_busy(world.server, true);
+  world.run_for(10 * kMs);
+  world.sleep_for(10 * kSecond);
+  world.of(world.server).activity.completed++;
+  world.run_for(2 * kSecond);
+  EXPECT_GE(world.overdue, 1U);
+  EXPECT_TRUE(world.stopped(world.training));
+}
+
+TEST(Failure, ToPrepareMakesAJobWithoutAnAgentUnstoppable) {
+  World world;
+  const ProcessId server = world.online();
+  ProcessFacts facts;
+  facts.work_class = WorkClass::offline;
+  facts.class_source = ClassSource::environment;
+  const ProcessId training = world.add(facts, 0);
+  EXPECT_EQ(world.of(training).prepares, 1U);
+  world.of(training).refuses = {{Way::debugger, EPERM}};
+  world.run_for(10 * kMs);
+  world.set_busy(server, true);
+  world.run_for(10 * kMs);
+  EXPECT_TRUE(world.of(training).tried.empty());
+  EXPECT_EQ(world.job(training).mechanism, std::nullopt);
+}
+
+TEST(Failure, OfAStoppedProcessToLiveEndsItsStop) {
+  World world;
+  const ProcessId server = world.online();
+  const ProcessId rank0 = world.offline("train"), rank1 = world.offline("train");
+  world.set_busy(server, true);
+  world.run_for(10 * kMs);
+  world.remove(rank1);
+  world.run_for(10 * kMs);
+  EXPECT_EQ(world.job(rank0).state, "stopped");
+  world.remove(rank0);
+  world.run_for(10 * kMs);
+  EXPECT_FALSE(world.engine.earliest_deadline_ns().has_value());
+}
+
+}  // namespace
+}  // namespace gp::sched

@@ -1,0 +1,109 @@
+// Who belongs to which job, and what that means.
+#include "sched/sched_support.h"
+
+namespace gp::sched {
+namespace {
+
+TEST(Job, IsStoppedWithAllItsProcesses) {
+  World world;
+  const ProcessId server = world.online();
+  const ProcessId rank0 = world.offline("train"), rank1 = world.offline("train");
+  EXPECT_EQ(world.job(rank0).id, world.job(rank1).id);
+  world.set_busy(server, true);
+  world.run_for(10 * kMs);
+  EXPECT_TRUE(world.stopped(rank0));
+  EXPECT_TRUE(world.stopped(rank1));
+  EXPECT_EQ(world.job(rank0).preemptions, 1U);
+}
+
+TEST(Job, StopsAProcessThatJoinsWhileItIsStopped) {
+  World world;
+  const ProcessId server = world.online();
+  world.offline("train");
+  world.set_busy(server, true);
+  world.run_for(10 * kMs);
+  const ProcessId late = world.offline("train");
+  world.run_for(10 * kMs);
+  EXPECT_TRUE(world.stopped(late));
+}
+
+TEST(Job, StopsAQueueThatAppearsWhileItIsStopped) {
+  World world;
+  const ProcessId server = world.online(), training = world.offline();
+  world.set_busy(server, true);
+  world.run_for(10 * kMs);
+  const auto orders = world.of(training).tried.size();
+  world.engine.set_queues(world.now_ns, training, QueueSource::agent, {{1, 2}}, true);
+  EXPECT_EQ(world.of(training).tried.size(), orders + 1);
+  world.run_for(10 * kMs);
+  EXPECT_EQ(world.job(training).state, "stopped");
+}
+
+TEST(Job, OfOneUserIsNotJoinedByAnother) {
+  World world;
+  ProcessFacts mine, theirs;
+  mine.job = theirs.job = "train";
+  mine.uid = 1000;
+  theirs.uid = 1001;
+  EXPECT_NE(world.job(world.add(mine, 1)).id, world.job(world.add(theirs, 1)).id);
+}
+
+TEST(Job, IsNormalWhenItsProcessesDisagree) {
+  World world;
+  const ProcessId one = world.online("both");
+  world.offline("both");
+  EXPECT_EQ(world.job(one).work_class, WorkClass::normal);
+}
+
+TEST(Job, OnAnotherGpuIsLeftAlone) {
+  World world;
+  const ProcessId server = world.online();
+  ProcessFacts facts;
+  facts.work_class = WorkClass::offline;
+  facts.class_source = ClassSource::run_command;
+  const ProcessId training = world.add(facts, control::can_self_debug, 2);
+  world.set_busy(server, true);
+  world.run_for(10 * kMs);
+  EXPECT_FALSE(world.stopped(training));
+}
+
+TEST(Job, ThatBecomesNormalIsStarted) {
+  World world;
+  const ProcessId server = world.online(), training = world.offline();
+  world.set_busy(server, true);
+  world.run_for(10 * kMs);
+  ASSERT_TRUE(world.stopped(training));
+  ProcessFacts facts = world.engine.find(training)->facts;
+  facts.work_class = WorkClass::normal;
+  world.engine.set_facts(world.now_ns, training, facts);
+  world.settle();
+  world.run_for(100 * kMs);
+  EXPECT_FALSE(world.stopped(training));
+}
+
+TEST(Job, IsReportedWithItsNodesAndSlots) {
+  World world;
+  world.engine.set_node(1, {"gfx90a", 2, 4});
+  const ProcessId training = world.offline();
+  EXPECT_FALSE(world.engine.report(world.now_ns).nodes[0].slots_low);
+  world.engine.set_queues(world.now_ns, training, QueueSource::seen, {{1, 3}}, true);
+  const Report report = world.engine.report(world.now_ns);
+  EXPECT_TRUE(report.nodes[0].slots_low);
+  EXPECT_EQ(report.nodes[0].compute_queues, 3U);
+  EXPECT_EQ(report.nodes[0].running.size(), 1U);
+}
+
+TEST(Trace, KeepsTheLatestEvents) {
+  Trace trace;
+  for (u64 i = 0; i < Trace::kEvents + 10; ++i) {
+    trace.add({0, i, TraceKind::busy, 1, 0, 0});
+  }
+  const auto events = trace.since(0);
+  ASSERT_EQ(events.size(), Trace::kEvents);
+  EXPECT_EQ(events.front().number, 10U);
+  EXPECT_EQ(events.back().time_ns, Trace::kEvents + 9);
+  EXPECT_EQ(trace.since(Trace::kEvents + 9).size(), 1U);
+}
+
+}  // namespace
+}  // namespace gp::sched

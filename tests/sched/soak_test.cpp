@@ -1,0 +1,62 @@
+// Hours of random work, under every policy, with everything going wrong now and then.
+#include <random>
+
+#include "sched/sched_support.h"
+
+namespace gp::sched {
+namespace {
+
+class Soak : public testing::TestWithParam<const char*> {};
+
+TEST_P(Soak, NobodyStaysStoppedWhateverHappens) {
+  Settings settings;
+  settings.policy = policy::find(GetParam());
+  World world(settings);
+  std::mt19937 random(7);
+  const auto below = [&](u32 limit) { return static_cast<u32>(random() % limit); };
+  std::vector<ProcessId> servers, jobs;
+  for (int i = 0; i < 3; ++i) {
+    servers.push_back(world.online());
+  }
+  for (int i = 0; i < 6; ++i) {
+    jobs.push_back(world.offline(i % 2 ? "train" : ""));
+  }
+  for (int step = 0; step < 20'000; ++step) {
+    const ProcessId server = servers[below(3)];
+    ProcessId& job = jobs[below(6)];
+    switch (below(12)) {
+      case 0: world.of(job).takes_ns = (1 + below(800)) * kMs; break;
+      case 1: world.of(job).takes_ns = (1 + below(800)) * kUs; break;
+      case 2: world.of(job).silent = !world.of(job).silent; break;
+      case 3: world.of(job).refuses[ways()[below(kWays)].way] = EIO; break;
+      case 4: world.of(job).refuses.clear(); break;
+      case 5: world.of(job).start_fails = below(4) == 0; break;
+      case 6:
+        world.remove(job);
+        job = world.offline(below(2) ? "train" : "");
+        break;
+      default: world.set_busy(server, !world.of(server).activity.busy); break;
+    }
+    world.run_for(below(200) * kMs);
+    const auto deadline = world.engine.earliest_deadline_ns();
+    ASSERT_TRUE(!deadline || *deadline <= world.now_ns + settings.lease_ns);
+  }
+  for (const ProcessId server : servers) {
+    world.set_busy(server, false);
+  }
+  for (const ProcessId job : jobs) {
+    world.of(job).silent = world.of(job).start_fails = false;
+  }
+  world.run_for(60 * kSecond);
+  for (const ProcessId job : jobs) {
+    EXPECT_FALSE(world.stopped(job));
+  }
+  EXPECT_TRUE(world.engine.all_running());
+  EXPECT_FALSE(world.engine.wake_ns().has_value()) << "it keeps waking up";
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, Soak, testing::Values("strict", "share", "priority", "slo"),
+                         [](const auto& info) { return info.param; });
+
+}  // namespace
+}  // namespace gp::sched
