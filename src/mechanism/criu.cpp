@@ -1,11 +1,232 @@
-#include <cerrno>
+// `criu`: pauses all queues of a process on all its GPUs, through the calls made for checkpointing
+// (CRIU_OP PROCESS_INFO and UNPAUSE, kfd_chardev.c:2615). No debug mode, any driver since KFD 1.7,
+// any GPU, and no enabled runtime; but a capability, and two traps:
+// - PROCESS_INFO is not idempotent: a second one adds a reason for eviction that one UNPAUSE does
+//   not take away, and the process is frozen for ever. `paused_` is the one truth about it.
+// - The kernel does not unpause if we die: a guardian process does (guardian/main.cpp).
+//
+// It acts on the process that opened the file, so the target's own /dev/kfd is needed, and the
+// calling thread must ptrace it.
+#include <fmt/format.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <optional>
+
+#include "kfd/calls.h"
+#include "kfd/os.h"
 #include "mechanism/attachments.h"
+#include "mechanism/guardian_process.h"
+#include "mechanism/inside/debug_session.h"
+#include "mechanism/inside/queue_ids.h"
+#include "mechanism/queue_set.h"
+#include "mechanism/target_process.h"
+#include "mechanism/tracer.h"
 
 namespace gp::mechanism {
+namespace {
 
-Result<std::unique_ptr<Attachment>> attach_criu(const discover::ProcessKey&, const AttachOptions&) {
-  return Error{EOPNOTSUPP, "criu", ""};
+Error pause_error(pid_t pid, const char* what, int error) {
+  const std::string text = fmt::format("{} {}", what, describe_process(pid));
+  switch (error) {
+    case -EACCES:
+    case -EPERM:
+      return Error{EPERM, text,
+                   "CRIU_OP needs CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN: run as root"};
+    case -ENOTTY: return Error{EOPNOTSUPP, text, "this driver is older than KFD 1.7 (Linux 5.18)"};
+    case -ESRCH:
+    case -ENODEV: return Error{ESRCH, text, "it has ended, or uses no GPU any more"};
+    default: return Error{-error, text, ""};
+  }
+}
+
+// The number of a descriptor of /dev/kfd in the target; the virtual GPU's is a memory file.
+Result<int> find_kfd_descriptor(pid_t pid) {
+  kfd::Os& os = kfd::system_os();
+  const std::string directory = fmt::format("/proc/{}/fd", pid);
+  const auto names = os.list_directory(directory);
+  if (!names) {
+    return Error{EPERM, fmt::format("cannot see the files of {}", describe_process(pid)),
+                 "it belongs to another user: run as root or with CAP_SYS_PTRACE"};
+  }
+  for (const std::string& name : *names) {
+    const auto link = os.read_link(fmt::format("{}/{}", directory, name));
+    if (link && (*link == "/dev/kfd" || *link == "/memfd:kfd (deleted)")) {
+      return std::stoi(name);
+    }
+  }
+  return Error{ENOENT, fmt::format("{} has no GPU queues", describe_process(pid)),
+               "it has not opened /dev/kfd"};
+}
+
+Result<UniqueFd> take_kfd(pid_t pid, int pidfd) {
+  const int number = TRY(find_kfd_descriptor(pid));
+  UniqueFd fd(static_cast<int>(::syscall(SYS_pidfd_getfd, pidfd, number, 0)));
+  if (!fd) {
+    return Error{errno, fmt::format("cannot get /dev/kfd of {}", describe_process(pid)),
+                 "it needs CAP_SYS_PTRACE, or the same user"};
+  }
+  return fd;
+}
+
+class PausedProcess final : public Tracee {
+ public:
+  PausedProcess(pid_t pid, UniqueFd pidfd, UniqueFd kfd, const AttachOptions& options)
+      : pid_(pid),
+        pidfd_(std::move(pidfd)),
+        kfd_(std::move(kfd)),
+        channel_{kfd_.get(), options.ioctl, options.ioctl_context} {}
+
+  Status open() override {
+    guardian_ = TRY(GuardianProcess::start(pid_, pidfd_.get(), kfd_.get(), false));
+    return ok();
+  }
+  int close() override { return unpause(); }
+  int event_fd() const override { return guardian_ ? guardian_->fd() : -1; }
+
+  // The guardian has died. Without one nothing may stay paused: start another, or unpause.
+  int handle_events() override {
+    guardian_.reset();
+    auto next = GuardianProcess::start(pid_, pidfd_.get(), kfd_.get(), paused_);
+    if (next) {
+      guardian_ = std::move(*next);
+      return 0;
+    }
+    unpause();
+    return -ESRCH;
+  }
+
+  int pause() {
+    if (paused_) {
+      return 0;
+    }
+    if (!guardian_ || !guardian_->pausing()) {
+      return -EPIPE;
+    }
+    call_.entry_ns = inside::monotonic_ns();
+    const int error = kfd::criu_pause(channel_);
+    call_.exit_ns = inside::monotonic_ns();
+    paused_ = error == 0;
+    if (!paused_) {
+      guardian_->running();
+    }
+    return error;
+  }
+  int unpause() {
+    if (!paused_) {
+      return 0;
+    }
+    const int error = kfd::criu_unpause(channel_);
+    // Not paused (any more), or its process has gone: nothing is stopped.
+    paused_ = error < 0 && error != -EINVAL && error != -ESRCH && error != -EBADF;
+    if (!paused_ && guardian_) {
+      guardian_->running();
+    }
+    return paused_ ? error : 0;
+  }
+  bool is_paused() const { return paused_; }
+  DriverCall call() const { return call_; }
+
+ private:
+  const pid_t pid_;
+  UniqueFd pidfd_, kfd_;
+  const kfd::Channel channel_;
+  std::optional<GuardianProcess> guardian_;
+  bool paused_ = false;
+  DriverCall call_;
+};
+
+class CriuAttachment final : public Attachment {
+ public:
+  CriuAttachment(std::unique_ptr<PausedProcess> process, std::unique_ptr<Tracer> tracer)
+      : process_(std::move(process)), tracer_(std::move(tracer)), pid_(tracer_->pid()) {}
+  CriuAttachment(const CriuAttachment&) = delete;
+  CriuAttachment& operator=(const CriuAttachment&) = delete;
+  ~CriuAttachment() override = default;
+
+  Id id() const override { return Id::criu; }
+
+  // sysfs tells the ids, and names processes as the first pid namespace does.
+  Result<std::vector<KnownQueue>> queues() override {
+    auto ids = std::make_unique<inside::QueueIds>();
+    if (const int error = inside::list_queue_ids(pid_, *ids)) {
+      return Error{-error, fmt::format("cannot list the queues of {}", describe_process(pid_)), ""};
+    }
+    std::vector<KnownQueue> queues;
+    for (u32 i = 0; i < ids->count; i++) {
+      KnownQueue queue;
+      queue.queue_id = ids->ids[i];
+      queue.stopped = process_->is_paused();
+      queues.push_back(queue);
+    }
+    return queues;
+  }
+
+  Result<std::vector<QueueReport>> stop(std::span<const u32>, const StopOptions&) override {
+    return Error{EOPNOTSUPP, fmt::format("criu cannot stop single queues of pid {}", pid_),
+                 "it stops whole processes: name no queues, or use the debugger"};
+  }
+
+  Result<std::vector<QueueReport>> stop_all(const StopOptions& options) override {
+    TRY(driver_grace(options));
+    const auto outcome = process_->is_paused() ? QueueOutcome::already : QueueOutcome::done;
+    const int error = run([&] { return process_->pause(); });
+    if (error < 0) {
+      return pause_error(pid_, "cannot pause", error);
+    }
+    last_stop_ = process_->call();
+    std::vector<QueueReport> reports;
+    if (const auto known = queues()) {
+      for (const KnownQueue& queue : *known) {
+        reports.push_back({queue.queue_id, outcome});
+      }
+    }
+    return reports;
+  }
+
+  Result<std::vector<QueueReport>> start(std::span<const u32> ids) override {
+    return stop(ids, {});
+  }
+
+  Status start_all() override {
+    const int error = run([&] { return process_->unpause(); });
+    return error < 0 ? Status(pause_error(pid_, "cannot unpause", error)) : ok();
+  }
+
+  Status detach() override {
+    Status status = tracer_ ? start_all() : ok();
+    tracer_.reset();
+    return !status && status.error().code == ESRCH ? ok() : std::move(status);
+  }
+
+  int gone_fd() const override { return tracer_ ? tracer_->gone_fd() : -1; }
+  DriverCall last_stop() const override { return last_stop_; }
+
+ private:
+  int run(const Tracer::Work& work) { return tracer_ ? tracer_->run(work) : -ESRCH; }
+
+  std::unique_ptr<PausedProcess> process_;  // outlives the tracer
+  std::unique_ptr<Tracer> tracer_;
+  const pid_t pid_;
+  DriverCall last_stop_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Attachment>> attach_criu(const discover::ProcessKey& target,
+                                                const AttachOptions& options) {
+  if (target.pid == ::getpid()) {
+    return Error{EINVAL, "criu is for other processes", "use self-debug or update-queue"};
+  }
+  UniqueFd pidfd = TRY(open_target(target));
+  TRY(open_kfd());  // says what is wrong if there is no device at all
+  UniqueFd kfd = TRY(take_kfd(target.pid, pidfd.get()));
+  auto process =
+      std::make_unique<PausedProcess>(target.pid, std::move(pidfd), std::move(kfd), options);
+  auto tracer = TRY(Tracer::start(target, *process));
+  return std::unique_ptr<Attachment>(
+      std::make_unique<CriuAttachment>(std::move(process), std::move(tracer)));
 }
 
 }  // namespace gp::mechanism

@@ -1,0 +1,27 @@
+// Starts the guardian of a process we are about to pause, and talks to it.
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace gp::mechanism {
+
+class GuardianProcess {
+ public:
+  // `kfd`: the target's own /dev/kfd; `paused`: it is already. Returns when the guardian watches.
+  static Result<GuardianProcess> start(pid_t target, int target_pidfd, int kfd, bool paused);
+
+  // Readable when the guardian has died.
+  int fd() const { return control_.get(); }
+  // Before each pause. EPIPE: the guardian has died; there must be no pause.
+  Status pausing() const;
+  void running() const;  // after each unpause
+
+ private:
+  explicit GuardianProcess(UniqueFd control) : control_(std::move(control)) {}
+  UniqueFd control_;
+};
+
+}  // namespace gp::mechanism
