@@ -2,10 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <time.h>
+
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 
 #include "base/log.h"
 
@@ -44,6 +50,24 @@ std::vector<StaticFile> module_files(const DriverConfig& config, bool new_kernel
         {"parameters/queue_preemption_timeout_ms", fmt::format("{}\n", config.hws_timeout_ms)});
   }
   return files;
+}
+
+// Directories of a real sysfs have inode numbers that grow with creation (idr_alloc_cyclic in
+// __kernfs_new_node). Here the modification time stands for that: no two are the same, and
+// libvgpu.so shows it as the inode number.
+void stamp_creation(const fs::path& directory) {
+  static std::mutex mutex;
+  static i64 last = 0;
+  const std::lock_guard lock(mutex);
+  timespec now;
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  constexpr i64 kSecond = 1'000'000'000;
+  last = std::max(last + 1, i64{now.tv_sec} * kSecond + now.tv_nsec);
+  const timespec stamp{.tv_sec = last / kSecond, .tv_nsec = last % kSecond};
+  const timespec times[] = {stamp, stamp};
+  if (::utimensat(AT_FDCWD, directory.c_str(), times, 0) != 0) {
+    log_warning("stamp {}: {}", directory.string(), std::strerror(errno));
+  }
 }
 
 void create_empty(const fs::path& path) {
@@ -138,9 +162,18 @@ void SysfsTree::remove_process(pid_t pid) {
 }
 
 void SysfsTree::add_queue(pid_t pid, u32 queue_id) {
-  const fs::path dir = fmt::format("{}/queues/{}", process_dir(pid), queue_id);
+  // Made aside and moved, so that nobody sees it without its files and its stamp.
+  const fs::path place = fmt::format("{}/queues/{}", process_dir(pid), queue_id);
+  const fs::path aside = fmt::format("{}/new_queue_{}_{}", root_, pid, queue_id);
   for (const char* name : {"gpuid", "size", "type"}) {
-    create_empty(dir / name);
+    create_empty(aside / name);
+  }
+  stamp_creation(aside);
+  std::error_code error;
+  fs::rename(aside, place, error);
+  if (error) {
+    log_warning("make {}: {}", place.string(), error.message());
+    fs::remove_all(aside, error);
   }
 }
 

@@ -2,6 +2,7 @@
 // inotify; and popen, for one question.
 #include <glob.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,6 +52,21 @@ const char* place_of(const char* name, Path& path) {
   return resolve(name, path) ? path.place : name;
 }
 
+bool is_sysfs(const Path& path) {
+  constexpr char kClass[] = "/sys/class/", kDevices[] = "/sys/devices/";
+  return path.kind != PathKind::foreign && (strncmp(path.name, kClass, sizeof kClass - 1) == 0 ||
+                                            strncmp(path.name, kDevices, sizeof kDevices - 1) == 0);
+}
+
+// The files of sysfs are on a sysfs, which tells programs what their inode numbers mean.
+template <class System>
+int as_sysfs(const Path& path, int result, System* system) {
+  if (result == 0 && is_sysfs(path)) {
+    system->f_type = SYSFS_MAGIC;
+  }
+  return result;
+}
+
 template <class List>
 int with_names_restored(int result, List* list) {
   for (size_t i = 0; result == 0 && i < list->gl_pathc; ++i) {
@@ -76,15 +92,14 @@ VGPU_EXPORT int euidaccess(const char* file, int mode) noexcept {
   return original_euidaccess(place_of(file, path), mode);
 }
 
-// The file system is that of the server's files: not a sysfs, and a program that asks is told so.
 VGPU_EXPORT int statfs(const char* file, struct statfs* system) noexcept {
   Path path;
-  return original_statfs(place_of(file, path), system);
+  return as_sysfs(path, original_statfs(place_of(file, path), system), system);
 }
 
 VGPU_EXPORT int statfs64(const char* file, struct statfs64* system) noexcept {
   Path path;
-  return original_statfs64(place_of(file, path), system);
+  return as_sysfs(path, original_statfs64(place_of(file, path), system), system);
 }
 
 VGPU_EXPORT int statvfs(const char* file, struct statvfs* system) noexcept {

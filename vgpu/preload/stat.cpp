@@ -21,9 +21,15 @@ dev_t node_number(const Path& path) {
   return path.kind == PathKind::kfd ? makedev(kKfdMajor, 0) : makedev(kDrmMajor, path.minor);
 }
 
-// In the tree the device nodes are plain files: show them as what they stand for.
+// In the tree the device nodes are plain files: show them as what they stand for. Directories show
+// their place in the order of creation as inode number, which on a real sysfs it follows; the
+// driver keeps it in the modification time (SysfsTree::add_queue).
 template <class Stat>
 int as_node(const Path& path, int result, Stat* status) {
+  if (result == 0 && path.kind == PathKind::tree && S_ISDIR(status->st_mode)) {
+    status->st_ino = static_cast<ino_t>(status->st_mtim.tv_sec) * 1'000'000'000 +
+                     static_cast<ino_t>(status->st_mtim.tv_nsec);
+  }
   if (result == 0 && is_node(path)) {
     status->st_mode = kNodeMode;
     status->st_rdev = node_number(path);
