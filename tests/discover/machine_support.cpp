@@ -13,7 +13,6 @@ namespace {
 constexpr u32 kPipes = 4, kFirstQueue = 2, kQueuesPerPipe = 8;
 constexpr u64 kXccStride = 0x3000;
 constexpr u32 kStackSize = 0x2000;
-constexpr u32 kSdmaEngines = 2, kRlcs = 2;
 
 u32 low(u64 value) { return static_cast<u32>(value); }
 u32 high(u64 value) { return static_cast<u32>(value >> 32); }
@@ -106,14 +105,15 @@ void dump_compute_slot(std::string& text, const MadeMachine& machine, u32 xcc, u
 }
 
 void dump_sdma(std::string& text, const MadeMachine& machine, const std::vector<Placed>& mapped) {
-  for (u32 slot = 0; slot < kSdmaEngines * kRlcs; ++slot) {
+  for (u32 slot = 0; slot < machine.sdma_engines * machine.sdma_queues_per_engine; ++slot) {
     std::vector<u32> mqd(abi::kSdmaMqdDwords);
     if (slot < mapped.size()) {
       mqd = sdma_mqd(machine, mapped[slot]);
       mqd[abi::sdma_mqd_rb_cntl] |= 1;
     }
     const u32 base = 0x4e40 + slot * 0x160;
-    text += fmt::format("  SDMA Engine {}, RLC {}\n", slot / kRlcs, slot % kRlcs);
+    text += fmt::format("  SDMA Engine {}, RLC {}\n", slot / machine.sdma_queues_per_engine,
+                        slot % machine.sdma_queues_per_engine);
     register_dump(text, base, {mqd.begin(), mqd.begin() + 19});
     register_dump(text, base + 0xa0, {mqd.begin() + 19, mqd.begin() + 25});
     register_dump(text, base + 0xbc, std::vector<u32>(7));
@@ -137,7 +137,7 @@ void add_topology(kfd::Recording& recording, const MadeMachine& machine) {
                     "cwsr_size 12214272\nctl_stack_size 8192\ncapability 3221225472\n"
                     "num_xcc {}\nmax_engine_clk_ccompute 2400\n",
                     80 * machine.xccs, machine.gfx_target_version, (gpu + 1) << 8, 1, 128 + gpu,
-                    kSdmaEngines, kRlcs, machine.xccs));
+                    machine.sdma_engines, machine.sdma_queues_per_engine, machine.xccs));
   }
 }
 

@@ -39,6 +39,8 @@ struct MadeProcess {
 struct MadeMachine {
   u32 gpus = 1;
   u32 xccs = 1;
+  u32 sdma_engines = 2;
+  u32 sdma_queues_per_engine = 2;
   u32 gfx_target_version = 90402;
   bool dkms_pasid = false;  // the form of 7.x and AMD's DKMS driver
   bool repeat_sdma = true;  // dump SDMA once per XCC, as the driver does
