@@ -334,7 +334,8 @@ struct gpreempt_probe_result {
   char hint[256];   /* what would make it usable */
 };
 
-/* Says whether a mechanism can be used on a process, without disturbing the process.
+/* Says whether a mechanism can be used on a process, by attaching to it and detaching again: its
+ * queues are off the hardware for a moment.
  * Returns 0, with the answer in `result`; -ESRCH if there is no such process; -EINVAL if there is
  * no such mechanism. Thread-safe. */
 GPREEMPT_API int gpreempt_probe(gpreempt_context* context, const char* mechanism, pid_t pid,
@@ -380,7 +381,8 @@ GPREEMPT_API int gpreempt_prepare(gpreempt_context* context, pid_t pid, uint64_t
  *   -ESRCH    a process is gone, or its pid belongs to another one now
  *   -ENOENT   a process has no such queue, or no queues
  *   -EBUSY    another lease holds a queue, or another debugger the process
- *   -EPERM, -EACCES  the process or the device may not be used
+ *   -EPERM, -EACCES  the process or the device may not be used; -EPERM also for a process whose
+ *             runtime did not enable debugging (ROCr before 6.0)
  *   -ENODEV   no device
  *   -ENOTSUP  no mechanism works here: gpreempt_error_text() says why for each
  *   and errno values of the driver.

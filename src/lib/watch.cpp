@@ -37,6 +37,9 @@ int gpreempt_watch_open(gpreempt_context* context, gpreempt_watch** watch) {
     }
     auto source = gp::discover::Watch::create(gp::kfd::system_os(), context->paths);
     if (!source) {
+      if (source.error().code == ENOENT) {
+        source.error().code = ENODEV;  // a machine without the driver
+      }
       return fail(source.error());
     }
     auto made = std::make_unique<gpreempt_watch>();

@@ -58,17 +58,21 @@ Child::~Child() {
 }
 
 bool Child::expect_line(const std::string& line) {
-  while (read_so_far_.find(line + "\n") == std::string::npos) {
+  return read_until(line + "\n").find(line + "\n") != std::string::npos;
+}
+
+std::string Child::read_until(const std::string& text) {
+  while (read_so_far_.find(text) == std::string::npos) {
     pollfd ready = {out_.get(), POLLIN, 0};
     char buffer[512];
     ssize_t got = 0;
     if (::poll(&ready, 1, kDeadlineMs) != 1 ||
         (got = ::read(out_.get(), buffer, sizeof buffer)) <= 0) {
-      return false;
+      break;
     }
     read_so_far_.append(buffer, static_cast<std::size_t>(got));
   }
-  return true;
+  return read_so_far_;
 }
 
 void Child::signal(int number) const { ::kill(pid_, number); }

@@ -22,13 +22,14 @@ struct Outcome {
 // A child process with its output read through a pipe.
 class Child {
  public:
-  // `preexec` runs in the child before exec; may be null.
   explicit Child(const Words& words);
   ~Child();  // kills it if it still runs
   Child(Child&&) = default;
   pid_t pid() const { return pid_; }
   // Waits for a line of output; false if it ends without.
   bool expect_line(const std::string& line);
+  // Waits for text in its output and returns all output so far; it lacks the text if it ended.
+  std::string read_until(const std::string& text);
   void signal(int number) const;
   Outcome wait();
 

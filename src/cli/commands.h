@@ -1,0 +1,42 @@
+// The commands of `gpreempt`, each from its parsed options to its exit code.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "discover/discover.h"
+#include "mechanism/controller.h"
+
+namespace gp::cli {
+
+struct QueuesOptions {
+  discover::Filter filter;
+  std::optional<std::pair<pid_t, u32>> exists;  // look for this one only
+  bool watch = false;
+  bool json = false;
+  std::string sysfs, debugfs;  // a saved copy; both empty: the running system
+};
+int queues(const QueuesOptions& options);
+
+struct SuspendOptions {
+  pid_t pid = 0;
+  std::vector<u32> queue_ids;  // empty: all
+  mechanism::LeaseOptions lease;
+};
+// Holds the lease itself: returns when it has ended.
+int suspend(const SuspendOptions& options);
+
+// Ends what `suspend` of this user holds: on that process, or all of it.
+int resume(std::optional<pid_t> pid);
+
+int doctor(std::optional<pid_t> pid, bool json);
+
+// What bare `gpreempt` says.
+int status();
+
+int version();
+
+}  // namespace gp::cli

@@ -1,0 +1,313 @@
+// gpreempt: what users type. The one place that knows CLI11.
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <CLI/CLI.hpp>
+#include <climits>
+#include <cstdio>
+
+#include "base/units.h"
+#include "cli/commands.h"
+#include "cli/exit_code.h"
+
+namespace gp::cli {
+namespace {
+
+constexpr u64 kLongestLeaseNs = std::chrono::nanoseconds(mechanism::kLongestLease).count();
+constexpr u32 kHighestQueueId = 1023;  // KFD has 1024 ids per process
+
+constexpr char kExamples[] = R"(Examples:
+  gpreempt                                  is everything in place?
+  gpreempt queues                           which queues there are, and whose they are
+  gpreempt suspend --pid 1234 --for 5s      stop a process's queues for five seconds
+  gpreempt doctor --pid 1234                can this process be stopped, and if not, why
+
+Exit codes: 0 ok, 1 failed, 2 usage, 3 no device, 4 permission, 5 unsupported here, 6 timeout.)";
+
+constexpr char kQueuesExamples[] = R"(Examples:
+  gpreempt queues --class offline
+  gpreempt queues --json | jq '.queues[] | select(.active)'
+  gpreempt queues --watch --pid 1234
+  gpreempt queues --exists 1234:2 && echo yes
+  gpreempt queues --debugfs ./saved         a folder with copies of mqds, hqds, rls)";
+
+constexpr char kSuspendExamples[] = R"(Examples:
+  gpreempt suspend --pid 1234 --for 5s
+  gpreempt suspend --pid 1234 --queue 0 --queue 2 --for 200ms
+  gpreempt suspend --pid 1234 --mechanism criu --for 1min
+
+The command stays in the foreground. The queues run again when the time is over, on Ctrl-C,
+SIGTERM or `gpreempt resume`, and when the command dies in any way.)";
+
+constexpr char kResumeExamples[] = R"(Examples:
+  gpreempt resume --pid 1234                end `gpreempt suspend --pid 1234 ...` of this user
+  gpreempt resume                           end all of this user's
+
+It asks the suspending command to end, and waits for it. What other users or programs have
+stopped is theirs to restart.)";
+
+constexpr char kDoctorExamples[] = R"(Examples:
+  gpreempt doctor                           device, permissions, driver
+  gpreempt doctor --pid 1234                also: which ways to stop this process work
+  gpreempt doctor --json
+
+With --pid each way is tried on the process: its queues are taken off the GPU for a moment.)";
+
+int usage_error(const std::string& what, const std::string& hint) {
+  std::fprintf(stderr, "gpreempt: %s\nhint: %s\n", what.c_str(), hint.c_str());
+  return exit_usage;
+}
+
+// What an option's value must be, told by the parser that is used for it.
+template <class T, class Parse>
+CLI::Option* add_parsed(CLI::App& command, const char* option, const char* type, const char* help,
+                        T& value, Parse parse) {
+  return command
+      .add_option_function<std::string>(
+          option,
+          [&value, parse](const std::string& text) {
+            auto parsed = parse(text);
+            if (!parsed) {
+              const Error& error = parsed.error();
+              throw CLI::ValidationError(
+                  error.hint.empty() ? error.what : fmt::format("{} ({})", error.what, error.hint));
+            }
+            value = *parsed;
+          },
+          help)
+      ->type_name(type);
+}
+
+Result<pid_t> parse_pid(const std::string& text) {
+  const Result<u64> number = parse_number(text, 1, INT_MAX);
+  if (!number) {
+    return Error{EINVAL, fmt::format("'{}' is not a process id", text), ""};
+  }
+  return static_cast<pid_t>(*number);
+}
+
+Result<u32> parse_queue_id(const std::string& text) {
+  const Result<u64> number = parse_number(text, 0, kHighestQueueId);
+  if (!number) {
+    return Error{EINVAL, fmt::format("'{}' is not a queue id", text), "0 to 1023"};
+  }
+  return static_cast<u32>(*number);
+}
+
+Result<std::pair<pid_t, u32>> parse_pid_and_queue(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos) {
+    return Error{EINVAL, fmt::format("'{}' is not PID:QUEUE", text), "as in 1234:0"};
+  }
+  const pid_t pid = TRY(parse_pid(text.substr(0, colon)));
+  return std::pair{pid, TRY(parse_queue_id(text.substr(colon + 1)))};
+}
+
+Result<discover::WorkClass> parse_class(const std::string& text) {
+  using discover::WorkClass;
+  for (const WorkClass each : {WorkClass::offline, WorkClass::normal, WorkClass::online}) {
+    if (text == name(each)) {
+      return each;
+    }
+  }
+  return Error{EINVAL, fmt::format("'{}' is not a class", text), "offline, normal or online"};
+}
+
+Result<std::chrono::nanoseconds> parse_lease(const std::string& text) {
+  const u64 nanoseconds = TRY(parse_duration_ns(text));
+  if (nanoseconds == 0 || nanoseconds > kLongestLeaseNs) {
+    return Error{EINVAL, fmt::format("'{}' is not a time to stop for", text),
+                 "more than 0, at most 24 hours"};
+  }
+  return std::chrono::nanoseconds(nanoseconds);
+}
+
+Result<mechanism::Id> parse_mechanism(const std::string& text) {
+  if (const mechanism::Info* info = mechanism::find(text)) {
+    return info->id;
+  }
+  std::string names;
+  for (const mechanism::Info& info : mechanism::table()) {
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", info.name);
+  }
+  return Error{EINVAL, fmt::format("'{}' is not a mechanism", text), names};
+}
+
+Result<std::string> parse_directory(const std::string& text) {
+  struct stat status {};
+  if (::stat(text.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
+    return Error{EINVAL, fmt::format("'{}' is not a folder", text), ""};
+  }
+  return text;
+}
+
+Result<u32> parse_grace(const std::string& text) {
+  const Result<u64> number = parse_number(text, 1, 255);
+  if (!number) {
+    return Error{EINVAL, fmt::format("'{}' is not a grace period", text),
+                 "1 to 255, in units of 1024 GPU clocks"};
+  }
+  return static_cast<u32>(*number);
+}
+
+// The commands, their options, and what was given.
+struct CommandLine {
+  CLI::App app{"Know every GPU queue on this machine, stop and restart any of them safely.",
+               "gpreempt"};
+  QueuesOptions queues;
+  SuspendOptions suspend;
+  std::optional<pid_t> resume_pid, doctor_pid;
+  bool doctor_json = false, show_version = false;
+  std::vector<std::string> help_about;
+  CLI::App *queues_command = nullptr, *suspend_command = nullptr, *resume_command = nullptr,
+           *doctor_command = nullptr, *version_command = nullptr, *help_command = nullptr;
+
+  CommandLine();
+  void add_queues();
+  void add_suspend();
+  int run();
+  int show_help() const;
+};
+
+CommandLine::CommandLine() {
+  app.require_subcommand(0, 1);
+  app.add_flag("-V,--version", show_version, "Show the version");
+  add_queues();
+  add_suspend();
+  resume_command = app.add_subcommand("resume", "End what `gpreempt suspend` holds");
+  add_parsed(*resume_command, "--pid", "PID", "Of this process only", resume_pid, parse_pid);
+  resume_command->footer(kResumeExamples);
+  doctor_command = app.add_subcommand("doctor", "Say what works here, what does not, and the fix");
+  add_parsed(*doctor_command, "--pid", "PID", "Try the ways to stop this process", doctor_pid,
+             parse_pid);
+  doctor_command->add_flag("--json", doctor_json, "Machine-readable");
+  doctor_command->footer(kDoctorExamples);
+  version_command = app.add_subcommand("version", "Show the version");
+  help_command = app.add_subcommand("help", "Show this, or the help of a command");
+  help_command->add_option("command", help_about, "The command")->type_name("");
+  app.footer(kExamples);  // last: subcommands would inherit it
+}
+
+void CommandLine::add_queues() {
+  queues_command = app.add_subcommand("queues", "Show queues and whose they are");
+  CLI::App& command = *queues_command;
+  add_parsed(command, "--pid", "PID", "Of this process only", queues.filter.pid, parse_pid);
+  add_parsed(command, "--class", "CLASS", "Of this class only: offline, normal, online",
+             queues.filter.work_class, parse_class);
+  command.add_option("--tag", queues.filter.tag, "Of processes with this AMD_QUEUE_TAG only")
+      ->type_name("TAG");
+  add_parsed(command, "--exists", "PID:QUEUE", "Say whether this queue exists: exit status 0 or 1",
+             queues.exists, parse_pid_and_queue);
+  command.add_flag("--watch", queues.watch, "Show queues as they come and go");
+  command.add_flag("--json", queues.json, "Machine-readable; with --watch a line per event");
+  add_parsed(command, "--sysfs", "DIR", "Read a saved copy of /sys/class/kfd/kfd, not this machine",
+             queues.sysfs, parse_directory);
+  add_parsed(command, "--debugfs", "DIR", "Read saved copies of mqds, hqds, rls in this folder",
+             queues.debugfs, parse_directory);
+  command.footer(kQueuesExamples);
+}
+
+void CommandLine::add_suspend() {
+  suspend_command = app.add_subcommand("suspend", "Stop queues for a while, mid-kernel");
+  CLI::App& command = *suspend_command;
+  add_parsed(command, "--pid", "PID", "The process", suspend.pid, parse_pid)->required();
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--queue",
+          [this](const std::vector<std::string>& words) {
+            for (const std::string& word : words) {
+              const Result<u32> id = parse_queue_id(word);
+              if (!id) {
+                throw CLI::ValidationError(
+                    fmt::format("{} ({})", id.error().what, id.error().hint));
+              }
+              const auto& ids = suspend.queue_ids;
+              if (std::find(ids.begin(), ids.end(), *id) != ids.end()) {
+                throw CLI::ValidationError(fmt::format("queue {} is named twice", *id));
+              }
+              suspend.queue_ids.push_back(*id);
+            }
+          },
+          "Only this queue; may be repeated (default: all)")
+      ->type_name("QUEUE");
+  add_parsed(command, "--for", "TIME", "How long at most: 5s, 200ms, 1min", suspend.lease.duration,
+             parse_lease)
+      ->required();
+  add_parsed(command, "--mechanism", "NAME", "How (default: the best that works)",
+             suspend.lease.mechanism, parse_mechanism);
+  add_parsed(command, "--grace", "N",
+             "Time for running waves to end by themselves, 1 to 255 x 1024 GPU clocks",
+             suspend.lease.stop.grace_1k_clocks, parse_grace);
+  command.footer(kSuspendExamples);
+}
+
+int CommandLine::run() {
+  if (show_version || *version_command) {
+    return version();
+  }
+  if (*queues_command) {
+    const bool saved = !queues.sysfs.empty() || !queues.debugfs.empty();
+    if (saved + queues.watch + queues.exists.has_value() > 1) {
+      return usage_error("--watch, --exists and a saved copy exclude each other",
+                         "see gpreempt queues --help");
+    }
+    return cli::queues(queues);
+  }
+  if (*suspend_command) {
+    return cli::suspend(suspend);
+  }
+  if (*resume_command) {
+    return resume(resume_pid);
+  }
+  if (*doctor_command) {
+    return doctor(doctor_pid, doctor_json);
+  }
+  if (*help_command) {
+    return show_help();
+  }
+  return status();
+}
+
+int CommandLine::show_help() const {
+  if (help_about.empty()) {
+    // Of a fresh one: where a command was given, CLI11 shows that command's help.
+    std::fputs(CommandLine().app.help().c_str(), stdout);
+    return exit_ok;
+  }
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (command->get_name() == help_about.front()) {
+      std::fputs(command->help("gpreempt").c_str(), stdout);
+      return exit_ok;
+    }
+  }
+  return usage_error(fmt::format("unknown command '{}'", help_about.front()),
+                     "see gpreempt --help");
+}
+
+// `first` is the first word of the command line.
+int explain(const CLI::ParseError& error, const CommandLine& line, const std::string& first) {
+  if (!line.app.get_subcommands().empty()) {
+    return usage_error(error.what(), fmt::format("see gpreempt {} --help", first));
+  }
+  return usage_error(
+      fmt::format("unknown {} '{}'", first.starts_with("-") ? "option" : "command", first),
+      "see gpreempt --help");
+}
+
+int main(int argc, char** argv) {
+  CommandLine line;
+  try {
+    line.app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) {
+      return line.app.exit(error);  // --help
+    }
+    return explain(error, line, argc > 1 ? argv[1] : "");
+  }
+  return line.run();
+}
+
+}  // namespace
+}  // namespace gp::cli
+
+int main(int argc, char** argv) { return gp::cli::main(argc, argv); }
