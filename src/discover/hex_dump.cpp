@@ -63,6 +63,17 @@ std::optional<DumpLine> parse_dump_line(std::string_view line) {
   return result.count > 0 ? std::optional(result) : std::nullopt;
 }
 
+std::optional<u32> full_line_address(std::string_view line) {
+  constexpr std::size_t kIndent = 4;
+  constexpr std::size_t kLength = kIndent + kDigits + 1 + DumpLine::kLongest * (1 + kDigits);
+  u32 address = 0;
+  if (line.size() != kLength || !line.starts_with("    ") || !read_dword(line, kIndent, address) ||
+      line[kIndent + kDigits] != ':') {
+    return std::nullopt;
+  }
+  return address;
+}
+
 bool resembles_dump_line(std::string_view line) {
   constexpr std::size_t kIndents[] = {2, 4};  // of rls; of mqds and hqds
   for (const std::size_t indent : kIndents) {

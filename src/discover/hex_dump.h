@@ -21,6 +21,10 @@ struct DumpLine {
 // space before each, nothing else.
 std::optional<DumpLine> parse_dump_line(std::string_view line);
 
+// The address alone of a line that has the length of a whole one of eight dwords: for dumps of
+// which a few lines matter. What the line holds is not looked at.
+std::optional<u32> full_line_address(std::string_view line);
+
 // Whether a line that is not whole was meant to be one: it has a colon where dump lines have it,
 // and mostly digits before that.
 bool resembles_dump_line(std::string_view line);

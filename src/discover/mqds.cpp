@@ -9,6 +9,22 @@
 namespace gp::discover {
 namespace {
 
+// Where the fields of mqd_reading.cpp lie. A machine with many queues prints megabytes, of which
+// these lines are a fifth: the others are not read.
+bool has_fields(u32 address) {
+  constexpr struct {
+    u32 first, end;        // dwords
+  } kRanges[] = {{0, 32},  // of an SDMA queue
+                 {abi::mqd_base_addr_lo, abi::mqd_base_addr_lo + abi::kHqdRegisters},
+                 {224, 232}};  // cp_mqd_stride_size
+  for (const auto& range : kRanges) {
+    if (address >= range.first * sizeof(u32) && address < range.end * sizeof(u32)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 class MqdsParser {
  public:
   Mqds parse(std::string_view text) {
@@ -25,7 +41,13 @@ class MqdsParser {
 
  private:
   void take_line(std::string_view line) {
-    if (const auto dump = parse_dump_line(line)) {
+    const auto address = full_line_address(line);
+    if (address && !has_fields(*address)) {
+      DumpLine unread;
+      unread.address = *address;
+      unread.count = DumpLine::kLongest;
+      take_dump(unread);
+    } else if (const auto dump = parse_dump_line(line)) {
       take_dump(*dump);
     } else if (resembles_dump_line(line)) {
       ++result_.damaged_lines;
