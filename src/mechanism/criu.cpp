@@ -82,7 +82,11 @@ class PausedProcess final : public Tracee {
     guardian_ = TRY(GuardianProcess::start(pid_, pidfd_.get(), kfd_.get(), false));
     return ok();
   }
-  int close() override { return unpause(); }
+  int close() override {
+    const int error = unpause();
+    guardian_.reset();
+    return error;
+  }
   int event_fd() const override { return guardian_ ? guardian_->fd() : -1; }
 
   // The guardian has died. Without one nothing may stay paused: start another, or unpause.

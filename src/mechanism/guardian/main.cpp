@@ -7,6 +7,7 @@
 // has gone. The driver then wants us to be the target's ptrace parent (kfd_chardev.c:3307), which
 // the controller was: its death has ended that, or will in a moment.
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,11 @@ void leave_controller() {
     _exit(child < 0 ? 1 : 0);
   }
   setsid();
+  // Nobody must wait for the end of a pipe because we hold its other end. Errors are still told.
+  const int nothing = open("/dev/null", O_RDWR);
+  dup2(nothing, STDIN_FILENO);
+  dup2(nothing, STDOUT_FILENO);
+  close_range(kControlFd + kDescriptors, ~0u, 0);
 }
 
 bool is_readable(int fd) {
