@@ -45,13 +45,6 @@ ordered_json type_json(discover::QueueType type) {
   return type == discover::QueueType::unknown ? ordered_json(nullptr) : ordered_json(name(type));
 }
 
-// Without the folder of the program: the end of a long path is what tells programs apart.
-std::string short_command(const std::string& command) {
-  const std::size_t end = std::min(command.find(' '), command.size());
-  const std::size_t slash = command.rfind('/', end);
-  return slash == std::string::npos || slash + 1 >= end ? command : command.substr(slash + 1);
-}
-
 Row queue_row(const Process& process, const Queue& queue) {
   return {fmt::format("{}", process.key.pid),
           text_or_na(queue.queue_id),
@@ -100,6 +93,12 @@ std::string event_text(const Row& row) {
 }
 
 }  // namespace
+
+std::string short_command(const std::string& command) {
+  const std::size_t end = std::min(command.find(' '), command.size());
+  const std::size_t slash = command.rfind('/', end);
+  return slash == std::string::npos || slash + 1 >= end ? command : command.substr(slash + 1);
+}
 
 std::string node_table(const discover::Snapshot& snapshot) {
   std::vector<Row> rows;

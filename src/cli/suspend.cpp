@@ -13,6 +13,8 @@
 #include "cli/exit_code.h"
 #include "cli/lease_files.h"
 #include "cli/live_snapshot.h"
+#include "cli/queue_view.h"
+#include "cli/text_table.h"
 
 namespace gp::cli {
 namespace {
@@ -22,6 +24,7 @@ using mechanism::LeaseEnd;
 using Seconds = std::chrono::duration<double>;
 
 constexpr std::chrono::milliseconds kProgressStep{100};
+constexpr std::size_t kLongestCommand = 40;  // in a line of text
 
 const char* reason(LeaseEnd end) {
   switch (end) {
@@ -46,7 +49,8 @@ std::string queues_text(const mechanism::LeaseReport& report) {
 std::string process_text(const discover::Snapshot& snapshot, pid_t pid) {
   const discover::Process* process = discover::find_process(snapshot, pid);
   return process != nullptr && !process->command.empty()
-             ? fmt::format("process {} ({})", pid, process->command)
+             ? fmt::format("process {} ({})", pid,
+                           printable(shorten(short_command(process->command), kLongestCommand)))
              : fmt::format("process {}", pid);
 }
 
