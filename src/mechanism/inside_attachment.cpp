@@ -1,6 +1,7 @@
 // `update-queue`, `self-debug` and `early-ioctl` as attachments: when the process to be stopped is
 // the one we run in. Inside other processes the agent uses inside/session.h itself.
 #include <fmt/format.h>
+#include <poll.h>
 
 #include <cerrno>
 
@@ -54,7 +55,9 @@ class InsideAttachment final : public Attachment {
 
   Result<std::vector<QueueReport>> stop_all(const StopOptions& options) override {
     const u32 grace = TRY(driver_grace(options));
-    TRY(learn());
+    if (!table_is_current()) {
+      TRY(learn());
+    }
     if (table().count == 0) {
       return no_queues_error(pid());
     }
@@ -98,7 +101,17 @@ class InsideAttachment final : public Attachment {
   pid_t pid() const { return session_->debug.pid; }
   inside::QueueTable& table() { return session_->debug.queues; }
 
+  // The driver tells self-debug of new queues through its pipe: silence means there are none. The
+  // other ways must ask each time.
+  bool table_is_current() {
+    pollfd events{session_->debug.event_read, POLLIN, 0};
+    return id_ == Id::self_debug && table().count > 0 && ::poll(&events, 1, 0) == 0;
+  }
+
   Status learn() {
+    if (id_ == Id::self_debug) {
+      handle_events(session_->debug);  // empties the pipe; learn_queues() tells what fails
+    }
     const int error = learn_queues(*session_);
     if (error == -EOPNOTSUPP) {
       return Error{EOPNOTSUPP, "this driver does not tell which queues the process has",

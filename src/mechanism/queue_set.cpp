@@ -63,8 +63,9 @@ std::vector<KnownQueue> known_queues(const inside::QueueTable& table) {
 std::vector<QueueReport> reports_for(inside::QueueTable& table, std::span<const u32> ids,
                                      bool stopping) {
   std::vector<QueueReport> reports;
+  reports.reserve(ids.size());
   for (const u32 id : ids) {
-    const inside::Queue* queue = find_by_id(table, id);
+    const inside::Queue* queue = find_by_id(table, id, static_cast<u32>(reports.size()));
     const auto outcome = queue == nullptr             ? QueueOutcome::invalid
                          : queue->stopped == stopping ? QueueOutcome::already
                                                       : QueueOutcome::done;
@@ -84,6 +85,7 @@ std::vector<QueueReport> mark_done(std::vector<QueueReport> reports) {
 
 std::vector<u32> all_ids(const inside::QueueTable& table) {
   std::vector<u32> ids;
+  ids.reserve(table.count);
   for (u32 i = 0; i < table.count; i++) {
     ids.push_back(table.queues[i].id);
   }

@@ -45,7 +45,7 @@ Tally note_suspended(DebugSession& session, u32 count) {
       continue;
     }
     // With ERROR too the driver counts it as suspended: it must be resumed.
-    if (Queue* queue = find_by_id(session.queues, id)) {
+    if (Queue* queue = find_by_id(session.queues, id, i)) {
       queue->stopped = true;
     }
     if (status & abi::kQueueErrorMask) {
@@ -100,7 +100,7 @@ int resume(DebugSession& session, u32 count) {
     const u32 id = session.ids[i] & ~kStatusBits;
     if (session.ids[i] & abi::kQueueErrorMask) {
       error = -EIO;
-    } else if (Queue* queue = find_by_id(session.queues, id)) {
+    } else if (Queue* queue = find_by_id(session.queues, id, i)) {
       queue->stopped = false;
       queue->deadline_ns = 0;
     }

@@ -4,7 +4,10 @@
 
 namespace gp::mechanism::inside {
 
-Queue* find_by_id(QueueTable& table, u32 id) {
+Queue* find_by_id(QueueTable& table, u32 id, u32 hint) {
+  if (hint < table.count && table.queues[hint].id == id) {
+    return &table.queues[hint];
+  }
   for (u32 i = 0; i < table.count; i++) {
     if (table.queues[i].id == id) {
       return &table.queues[i];

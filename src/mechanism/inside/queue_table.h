@@ -27,8 +27,8 @@ struct QueueTable {
   Queue queues[kMostQueues];
 };
 
-// Null if there is none.
-Queue* find_by_id(QueueTable& table, u32 id);
+// Null if there is none. `hint`: where it probably is; who goes through all queues knows.
+Queue* find_by_id(QueueTable& table, u32 id, u32 hint = 0);
 // Null if there is none, or more than one: then nobody can tell which is meant.
 Queue* find_by_ring(QueueTable& table, u64 ring_base);
 // Null if the table is full.
