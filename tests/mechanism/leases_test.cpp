@@ -2,7 +2,9 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <thread>
 
 #include "abi/kfd.h"
 #include "mechanism_support.h"
@@ -147,6 +149,66 @@ TEST(Leases, StopSixtyFourQueuesWithOneCall) {
   EXPECT_GE(lease->targets.front().queues.size(), 64u);
   EXPECT_EQ(suspends, 1);
   EXPECT_TRUE(all_stopped(victim.pid()));
+}
+
+// Another process creates queues, forks, executes a program and exits meanwhile: each changes the
+// run list that the stops go through.
+TEST(Leases, WorkWhileOthersComeAndGo) {
+  Victim victim;
+  const auto controller = make_controller();
+  const Target target = all_of(victim);
+  std::atomic<bool> done{false};
+  std::thread others([&] {
+    for (int i = 0; i < 3; i++) {
+      Victim other;
+      EXPECT_EQ(other.ask("create"), "created");
+      EXPECT_EQ(other.ask("fork"), "forked 0");
+      EXPECT_EQ(other.ask("create"), "created");
+      EXPECT_TRUE(other.makes_progress());
+      if (i % 2 == 0) {
+        other.say("exec");
+      } else {
+        EXPECT_EQ(other.ask("end"), "ended");
+        EXPECT_EQ(other.wait(), 0);
+      }
+    }
+    done = true;
+  });
+  int cycles = 0;
+  for (; !done; cycles++) {
+    const auto lease = controller->stop({&target, 1}, lease_for(1h));
+    ASSERT_TRUE(succeeds(lease));
+    ASSERT_TRUE(succeeds(controller->start(lease->lease)));
+  }
+  others.join();
+  EXPECT_GT(cycles, 0);
+  EXPECT_TRUE(victim.makes_progress());
+  EXPECT_FALSE(any_stopped(victim.pid()));
+}
+
+// The target itself does all that while it is stopped and started.
+TEST(Leases, WorkWhileTheTargetChanges) {
+  Victim victim;
+  const auto controller = make_controller();
+  const Target target = all_of(victim);
+  std::atomic<bool> done{false};
+  std::thread changes([&] {
+    for (int i = 0; i < 20; i++) {
+      EXPECT_EQ(victim.ask("create"), "created");
+      EXPECT_EQ(victim.ask("fork"), "forked 0");
+      EXPECT_EQ(victim.ask("signal"), "survived");
+      EXPECT_EQ(victim.ask("destroy"), "destroyed");
+    }
+    done = true;
+  });
+  while (!done) {
+    const auto lease = controller->stop({&target, 1}, lease_for(1h));
+    ASSERT_TRUE(succeeds(lease));
+    ASSERT_TRUE(succeeds(controller->start(lease->lease)));
+  }
+  changes.join();
+  EXPECT_TRUE(victim.makes_progress());
+  EXPECT_FALSE(any_stopped(victim.pid()));
 }
 
 TEST(Leases, LetTheTargetDestroyAStoppedQueueAfterwards) {
