@@ -35,8 +35,9 @@ enum class Kind : u16 {
   suspend,       // Suspend: a lease held by the connection
   resume,        // Resume
   reload,        // empty
+  trace,         // empty; answered by text: one JSON object per line, the latest events
   // daemon -> client
-  text = 96,  // JSON text follows the header
+  text = 96,  // text follows the header; full messages are followed by more (frame.h)
   result,     // ResultMessage
 };
 

@@ -1,0 +1,311 @@
+#include "config/config.h"
+
+#include <fmt/format.h>
+#include <grp.h>
+#include <pwd.h>
+
+#include <cerrno>
+#include <functional>
+#include <map>
+
+#include "base/units.h"
+#include "kfd/os.h"
+
+#include <toml++/toml.h>
+
+namespace gp::config {
+namespace {
+
+using Node = toml::node;
+using Setter = std::function<Status(const Node&)>;
+using Keys = std::map<std::string_view, Setter>;
+
+Error problem(const Node& node, std::string_view text) {
+  const toml::source_region& where = node.source();
+  return Error{EINVAL,
+               fmt::format("{}:{}:{}: {}", where.path ? *where.path : "", where.begin.line,
+                           where.begin.column, text),
+               ""};
+}
+
+// Every key of the table by its setter; one that has none is an error.
+Status read_table(const Node& node, const Keys& keys) {
+  const toml::table* table = node.as_table();
+  if (table == nullptr) {
+    return problem(node, "a table is expected here");
+  }
+  for (const auto& [key, value] : *table) {
+    const auto found = keys.find(key.str());
+    if (found == keys.end()) {
+      std::string known;
+      for (const auto& [name, setter] : keys) {
+        known += known.empty() ? "" : ", ";
+        known += name;
+      }
+      return problem(value, fmt::format("unknown key '{}'; known here: {}", key.str(), known));
+    }
+    TRY(found->second(value));
+  }
+  return ok();
+}
+
+Status read_tables(const Node& node, const std::function<Status(const Node&)>& read) {
+  const toml::array* array = node.as_array();
+  if (array == nullptr) {
+    return problem(node, "an array of tables is expected here: [[...]]");
+  }
+  for (const Node& entry : *array) {
+    TRY(read(entry));
+  }
+  return ok();
+}
+
+Result<std::string> text_of(const Node& node) {
+  const auto* text = node.as_string();
+  if (text == nullptr) {
+    return problem(node, "a text in quotation marks is expected");
+  }
+  return text->get();
+}
+
+Setter text(std::string& field) {
+  return [&field](const Node& node) -> Status {
+    field = TRY(text_of(node));
+    return ok();
+  };
+}
+
+Setter flag(bool& field) {
+  return [&field](const Node& node) -> Status {
+    const auto* value = node.as_boolean();
+    if (value == nullptr) {
+      return problem(node, "true or false is expected");
+    }
+    field = value->get();
+    return ok();
+  };
+}
+
+Setter duration(u64& field_ns, double lowest, double highest) {
+  return [&field_ns, lowest, highest](const Node& node) -> Status {
+    const std::string text = TRY(text_of(node));
+    const auto value = parse_duration_ns(text);
+    if (!value) {
+      return problem(node, fmt::format("'{}' is no duration; write \"20ms\" or \"1.5s\"", text));
+    }
+    const auto number = static_cast<double>(*value);
+    if (number < lowest || number > highest) {
+      return problem(node, fmt::format("'{}' is out of range: {:g} ms to {:g} ms", text,
+                                       lowest / 1e6, highest / 1e6));
+    }
+    field_ns = *value;
+    return ok();
+  };
+}
+
+template <class T>
+Setter number(T& field, double lowest, double highest) {
+  return [&field, lowest, highest](const Node& node) -> Status {
+    const auto* whole = node.as_integer();
+    const auto* real = node.as_floating_point();
+    if (whole == nullptr && (real == nullptr || !std::is_floating_point_v<T>)) {
+      return problem(node, std::is_floating_point_v<T> ? "a number is expected"
+                                                       : "a whole number is expected");
+    }
+    const double value = whole ? static_cast<double>(whole->get()) : real->get();
+    if (!(value >= lowest && value <= highest)) {
+      return problem(node,
+                     fmt::format("{:g} is out of range: {:g} to {:g}", value, lowest, highest));
+    }
+    field = static_cast<T>(value);
+    return ok();
+  };
+}
+
+Status read_policy(const Node& node, sched::Settings& settings) {
+  const std::string name = TRY(text_of(node));
+  settings.policy = policy::find(name);
+  if (settings.policy == nullptr) {
+    std::string known;
+    for (const policy::Policy& each : policy::policies()) {
+      known += known.empty() ? "" : ", ";
+      known += each.name;
+    }
+    return problem(node, fmt::format("there is no policy '{}'; there are: {}", name, known));
+  }
+  return ok();
+}
+
+Status read_parameters(const Node& node, policy::Parameters& parameters) {
+  Keys keys;
+  for (const policy::ParameterInfo& info : policy::parameter_table()) {
+    if (info.duration_ns) {
+      keys[info.name] = duration(parameters.*info.duration_ns, info.lowest, info.highest);
+    } else if (info.fraction) {
+      keys[info.name] = number(parameters.*info.fraction, info.lowest, info.highest);
+    } else {
+      keys[info.name] = flag(parameters.*info.flag);
+    }
+  }
+  return read_table(node, keys);
+}
+
+Status read_mechanisms(const Node& node, sched::Settings& settings) {
+  const toml::array* array = node.as_array();
+  if (array == nullptr) {
+    return problem(node, "an array of names is expected");
+  }
+  settings.ways = {};
+  for (const Node& entry : *array) {
+    const std::string name = TRY(text_of(entry));
+    const sched::WayInfo* way = sched::find_way(name);
+    if (way == nullptr) {
+      return problem(entry, fmt::format("there is no mechanism '{}'", name));
+    }
+    settings.ways.add(way->way);
+  }
+  return ok();
+}
+
+Status read_rule(const Node& node, discover::ClassConfig& classes) {
+  discover::ClassRule rule;
+  std::string work_class, user;
+  u32 uid = 0;
+  TRY(read_table(node, {{"class", text(work_class)},
+                        {"command", text(rule.command)},
+                        {"cgroup", text(rule.cgroup)},
+                        {"uid", number(uid, 0, 4294967294.0)}}));
+  if (node.as_table()->contains("uid")) {
+    rule.uid = uid;
+  }
+  for (const auto each :
+       {discover::WorkClass::offline, discover::WorkClass::normal, discover::WorkClass::online}) {
+    if (work_class == discover::name(each)) {
+      rule.work_class = each;
+      classes.rules.push_back(rule);
+      return ok();
+    }
+  }
+  return problem(node, "class must be \"online\", \"normal\" or \"offline\"");
+}
+
+Status read_classes(const Node& node, discover::ClassConfig& classes) {
+  TRY(read_table(node, {{"online_from", number(classes.online_from, 0, 15)},
+                        {"offline_to", number(classes.offline_to, 0, 15)},
+                        {"rule", [&](const Node& rules) {
+                           return read_tables(
+                               rules, [&](const Node& rule) { return read_rule(rule, classes); });
+                         }}}));
+  if (classes.offline_to >= classes.online_from) {
+    return problem(node, "offline_to must be below online_from");
+  }
+  return ok();
+}
+
+Status read_who(const toml::table& table, Grant& grant) {
+  if (const Node* user = table.get("user")) {
+    const std::string name = TRY(text_of(*user));
+    const passwd* entry = ::getpwnam(name.c_str());
+    if (entry == nullptr) {
+      return problem(*user, fmt::format("there is no user '{}'", name));
+    }
+    grant.uid = entry->pw_uid;
+  }
+  if (const Node* group = table.get("group")) {
+    const std::string name = TRY(text_of(*group));
+    const struct group* entry = ::getgrnam(name.c_str());
+    if (entry == nullptr) {
+      return problem(*group, fmt::format("there is no group '{}'", name));
+    }
+    grant.gid = entry->gr_gid;
+  }
+  return ok();
+}
+
+Status read_grant(const Node& node, std::vector<Grant>& grants) {
+  Grant grant;
+  u32 uid = 0, gid = 0;
+  const Setter later = [](const Node&) { return ok(); };
+  TRY(read_table(node, {{"user", later},
+                        {"group", later},
+                        {"uid", number(uid, 0, 4294967294.0)},
+                        {"gid", number(gid, 0, 4294967294.0)},
+                        {"preempt_others", flag(grant.preempt_others)},
+                        {"govern_others", flag(grant.govern_others)}}));
+  const toml::table& table = *node.as_table();
+  if (table.contains("uid")) {
+    grant.uid = uid;
+  }
+  if (table.contains("gid")) {
+    grant.gid = gid;
+  }
+  TRY(read_who(table, grant));
+  if (!grant.uid && !grant.gid) {
+    return problem(node, "who? A grant needs user, uid, group or gid");
+  }
+  grants.push_back(grant);
+  return ok();
+}
+
+Status read_mode(const Node& node, mode_t& mode) {
+  const std::string digits = TRY(text_of(node));
+  std::size_t used = 0;
+  const bool octal = !digits.empty() && digits.size() <= 4 &&
+                     digits.find_first_not_of("01234567") == std::string::npos;
+  if (!octal) {
+    return problem(node, "an octal mode is expected, such as \"0660\"");
+  }
+  mode = static_cast<mode_t>(std::stoul(digits, &used, 8)) & 0777;
+  return ok();
+}
+
+Status read_all(const Node& root, Config& config) {
+  sched::Settings& settings = config.settings;
+  return read_table(
+      root,
+      {{"policy", [&](const Node& node) { return read_policy(node, settings); }},
+       {"parameters", [&](const Node& node) { return read_parameters(node, settings.parameters); }},
+       {"mechanisms", [&](const Node& node) { return read_mechanisms(node, settings); }},
+       {"classes", [&](const Node& node) { return read_classes(node, config.classes); }},
+       {"grant",
+        [&](const Node& node) {
+          return read_tables(node,
+                             [&](const Node& grant) { return read_grant(grant, config.grants); });
+        }},
+       {"lease", duration(settings.lease_ns, 100e6, 60e9)},
+       {"answer", duration(settings.answer_ns, 10e6, 60e9)},
+       {"retry", duration(settings.retry_ns, 100e6, 3600e9)},
+       {"stops_per_second", number(settings.stops_per_second, 0.1, 10'000)},
+       {"stops_at_once", number(settings.stops_at_once, 1, 10'000)},
+       {"hqd_reserve", number(settings.hqd_reserve, 0, 1024)},
+       {"socket_mode", [&](const Node& node) { return read_mode(node, config.socket_mode); }},
+       {"watch_all_processes", flag(config.watch_all_processes)},
+       {"connections", number(config.limits.connections, 1, 1'000'000)},
+       {"connections_per_user", number(config.limits.connections_per_user, 1, 1'000'000)},
+       {"messages_per_second", number(config.limits.messages_per_second, 10, 1'000'000)}});
+}
+
+}  // namespace
+
+Result<Config> parse(std::string_view text, const std::string& name) {
+  Config config;
+  try {
+    const toml::table root = toml::parse(text, name);
+    TRY(read_all(root, config));
+  } catch (const toml::parse_error& error) {
+    const auto& where = error.source().begin;
+    return Error{EINVAL,
+                 fmt::format("{}:{}:{}: {}", name, where.line, where.column, error.description()),
+                 ""};
+  }
+  return config;
+}
+
+Result<Config> load(const std::string& path) {
+  if (path.empty()) {
+    return Config{};
+  }
+  return parse(TRY(kfd::system_os().read_file(path)), path);
+}
+
+}  // namespace gp::config

@@ -1,0 +1,49 @@
+// The configuration of gpreemptd, /etc/gpreempt/gpreemptd.toml. Everything has a default, an
+// unknown key is an error, and every error says where: file, line and column. man gpreemptd.8
+// describes the keys; the [parameters] are those of policy/parameters.def.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "discover/discover.h"
+#include "sched/tables.h"
+
+namespace gp::config {
+
+constexpr const char* kDefaultPath = "/etc/gpreempt/gpreemptd.toml";
+
+// What a user may do beyond governing their own processes. Root and the daemon's own user may all.
+struct Grant {
+  std::optional<uid_t> uid;
+  std::optional<gid_t> gid;     // the primary group of the peer
+  bool preempt_others = false;  // online jobs of theirs stop offline jobs of others, too
+  bool govern_others = false;   // suspend, resume and classify processes of others
+};
+
+struct Limits {
+  u32 connections = 4096;
+  u32 connections_per_user = 512;
+  u32 messages_per_second = 2000;  // of one connection; beyond, it is closed
+};
+
+struct Config {
+  sched::Settings settings;
+  discover::ClassConfig classes;
+  std::vector<Grant> grants;
+  Limits limits;
+  mode_t socket_mode = 0666;  // who may connect; what they may do is decided by their identity
+  bool watch_all_processes = true;  // find processes without an agent, too
+};
+
+// EINVAL with "name:line:column: what is wrong".
+Result<Config> parse(std::string_view text, const std::string& name);
+// The file; the defaults if `path` is empty.
+Result<Config> load(const std::string& path);
+
+}  // namespace gp::config

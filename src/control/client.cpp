@@ -1,0 +1,89 @@
+#include "control/client.h"
+
+#include <cerrno>
+
+#include "base/socket.h"
+#include "control/socket_path.h"
+
+namespace gp::control {
+namespace {
+
+Status status_of(std::span<const u8> content, const Header& header) {
+  ResultMessage result;
+  if (header.size != sizeof result) {
+    return Error{EPROTO, "the daemon's answer has the wrong length", ""};
+  }
+  std::memcpy(reinterpret_cast<u8*>(&result) + sizeof header, content.data(), content.size());
+  if (result.error == 0) {
+    return ok();
+  }
+  return Error{result.error < 0 ? -result.error : EPROTO, std::string(text_of(result.text)), ""};
+}
+
+}  // namespace
+
+Result<Client> Client::connect(const std::string& path) {
+  std::string where = path;
+  if (where.empty()) {
+    where.resize(kSocketPathBytes);
+    if (!socket_path(where.data(), kSocketPathBytes)) {
+      return Error{ENAMETOOLONG, "GPREEMPT_SOCKET", ""};
+    }
+    where.resize(where.find('\0'));
+  }
+  auto socket = connect_to(where);
+  if (!socket) {
+    return std::move(socket.error())
+        .with_hint(
+            "is gpreemptd running? --socket or GPREEMPT_SOCKET "
+            "name another one");
+  }
+  return Client(std::move(*socket));
+}
+
+Result<Client::Reply> Client::receive() {
+  std::vector<u8> buffer(kMaxMessage);
+  const Received received = TRY(receive_message(socket_.get(), buffer));
+  if (received.size == 0) {
+    return Error{ECONNRESET, "the daemon has closed the connection", ""};
+  }
+  const auto header = header_of({buffer.data(), received.size});
+  if (!header || received.truncated) {
+    return Error{EPROTO, "the daemon speaks another language", "are both of one version?"};
+  }
+  return Reply{*header,
+               {buffer.begin() + sizeof(Header),
+                buffer.begin() + static_cast<std::ptrdiff_t>(received.size)}};
+}
+
+Status Client::ask_bytes(std::span<const u8> message) {
+  TRY(send_message(socket_.get(), message));
+  for (;;) {
+    const Reply reply = TRY(receive());
+    if (reply.header.kind == Kind::result && reply.header.sequence == sequence_) {
+      return status_of(reply.content, reply.header);
+    }
+  }
+}
+
+Result<std::string> Client::text(Kind kind) {
+  Header header{.kind = kind, .size = sizeof(Header), .sequence = ++sequence_};
+  TRY(send_message(socket_.get(), bytes_of(header)));
+  std::string text;
+  for (;;) {
+    const Reply reply = TRY(receive());
+    if (reply.header.sequence != sequence_) {
+      continue;
+    }
+    if (reply.header.kind == Kind::result) {
+      TRY(status_of(reply.content, reply.header));
+      return text;
+    }
+    text.append(reinterpret_cast<const char*>(reply.content.data()), reply.content.size());
+    if (reply.content.size() < kTextPerMessage) {
+      return text;
+    }
+  }
+}
+
+}  // namespace gp::control

@@ -1,0 +1,44 @@
+// A client's side of the socket: connect, ask, wait for the answer. For the command line, the C API
+// and tests; one request at a time.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "control/frame.h"
+
+namespace gp::control {
+
+class Client {
+ public:
+  // To `path`, or to where socket_path() says if it is empty. ENOENT and ECONNREFUSED mean that no
+  // daemon runs there.
+  static Result<Client> connect(const std::string& path = "");
+
+  // Sends a message and waits for its `result`; a negative one is an Error with the daemon's words.
+  template <class T>
+  Status ask(T message) {
+    message.header.sequence = ++sequence_;
+    return ask_bytes(bytes_of(message));
+  }
+  // Sends a message without content (status, trace, reload) and waits for the text it is answered
+  // with; an error for a `result`.
+  Result<std::string> text(Kind kind);
+
+  int fd() const { return socket_.get(); }
+
+ private:
+  explicit Client(UniqueFd socket) : socket_(std::move(socket)) {}
+  Status ask_bytes(std::span<const u8> message);
+  struct Reply {
+    Header header;
+    std::vector<u8> content;  // behind the header
+  };
+  Result<Reply> receive();
+
+  UniqueFd socket_;
+  u32 sequence_ = 0;
+};
+
+}  // namespace gp::control

@@ -1,0 +1,279 @@
+#include "daemon/agents.h"
+
+#include <sys/epoll.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/log.h"
+
+namespace gp::daemon {
+
+using control::ClassCode;
+using control::Kind;
+using discover::WorkClass;
+using sched::ProcessId;
+
+namespace {
+
+constexpr std::size_t kMostQueues = control::kMaxQueuesPerMessage;
+// A page changes its state a few thousand times a second at most; what wakes us more often than
+// this is looked at ten times a second only.
+constexpr double kWakesPerSecond = 20'000;
+constexpr u64 kMutedNs = 100'000'000;
+
+std::optional<WorkClass> class_of(ClassCode code) {
+  switch (code) {
+    case ClassCode::offline: return WorkClass::offline;
+    case ClassCode::normal: return WorkClass::normal;
+    case ClassCode::online: return WorkClass::online;
+    default: return std::nullopt;
+  }
+}
+
+ClassCode code_of(WorkClass work_class) {
+  switch (work_class) {
+    case WorkClass::offline: return ClassCode::offline;
+    case WorkClass::online: return ClassCode::online;
+    case WorkClass::normal: break;
+  }
+  return ClassCode::normal;
+}
+
+ToldFacts told_by(const control::Hello& hello) {
+  ToldFacts facts;
+  facts.work_class = class_of(hello.work_class);
+  if (hello.priority <= 15) {
+    facts.priority = hello.priority;
+  }
+  facts.tag = control::text_of(hello.tag);
+  facts.job = control::text_of(hello.job);
+  return facts;
+}
+
+}  // namespace
+
+Agents::~Agents() {
+  for (const auto& [id, agent] : agents_) {
+    loop_.remove(agent.wake_token);
+  }
+}
+
+bool Agents::on_message(Peer& peer, const control::Header& header, std::span<const u8> message,
+                        std::vector<UniqueFd> files) {
+  if (header.kind == Kind::hello) {
+    return on_hello(peer, message, std::move(files));
+  }
+  const auto found = agents_.find(peer.id);
+  if (found == agents_.end() || !files.empty()) {
+    return false;
+  }
+  if (header.kind == Kind::done) {
+    return on_done(found->second, message);
+  }
+  return on_queue(found->second, header, message);
+}
+
+bool Agents::on_hello(Peer& peer, std::span<const u8> message, std::vector<UniqueFd> files) {
+  const auto hello = control::decode<control::Hello>(message);
+  if (!hello || files.size() != 2 || agents_.contains(peer.id)) {
+    return false;
+  }
+  return admit(peer, *hello, files);
+}
+
+bool Agents::admit(Peer& peer, const control::Hello& hello, std::vector<UniqueFd>& files) {
+  auto page = PageMapping::map(files[0].get());
+  if (!page) {
+    log_info("agent of process {}: {}", peer.who.pid, page.error().message());
+    return false;
+  }
+  const auto id = processes_.join(peer.who.pid, peer.who.uid, peer.gid);
+  if (!id || by_process_.contains(*id)) {
+    return false;  // it has ended, or it has an agent already
+  }
+  Agent& agent = agents_[peer.id];
+  agent.peer = peer.id;
+  agent.process = *id;
+  agent.page = std::move(*page);
+  agent.wake = std::move(files[1]);
+  // Edge-triggered and never read: each write of the agent is one event, without a system call of
+  // ours to take it.
+  auto token = loop_.add(agent.wake.get(), EPOLLIN | EPOLLET,
+                         [this, peer_id = peer.id](u32) { on_wake(peer_id); });
+  if (!token) {
+    agents_.erase(peer.id);
+    return false;
+  }
+  agent.wake_token = *token;
+  by_process_[*id] = peer.id;
+  processes_.told(*id, told_by(hello));
+  welcome(agent);
+  engine_.agent_joined(monotonic_ns(), *id, hello.abilities);
+  if (discovery_ != nullptr) {
+    discovery_->covered(*processes_.key_of(*id), true);
+  }
+  log_info("agent of process {} has joined", peer.who.pid);
+  return true;
+}
+
+void Agents::welcome(Agent& agent) {
+  const sched::Job* job = engine_.find_job(agent.process);
+  if (job == nullptr) {
+    return;
+  }
+  control::Welcome message;
+  message.work_class = code_of(job->work_class);
+  message.watch_completion =
+      job->work_class == WorkClass::online || config_.settings.policy->watches_all;
+  message.lease_ns = config_.settings.lease_ns;
+  const bool same = message.work_class == agent.welcome.work_class &&
+                    message.watch_completion == agent.welcome.watch_completion &&
+                    message.lease_ns == agent.welcome.lease_ns;
+  if (!same) {
+    agent.welcome = message;
+    peers_->send(agent.peer, control::bytes_of(message));
+  }
+}
+
+void Agents::refresh_welcomes() {
+  for (auto& [id, agent] : agents_) {
+    welcome(agent);
+  }
+}
+
+bool Agents::on_queue(Agent& agent, const control::Header& header, std::span<const u8> message) {
+  if (header.kind == Kind::queue_created) {
+    const auto created = control::decode<control::QueueCreated>(message);
+    if (!created || agent.queues.size() >= kMostQueues) {
+      return false;
+    }
+    agent.queues[created->ring_base] = created->gpu_id;
+    tell_queues(agent, true);
+    return true;
+  }
+  if (header.kind == Kind::queue_destroyed) {
+    const auto destroyed = control::decode<control::QueueDestroyed>(message);
+    if (!destroyed) {
+      return false;
+    }
+    agent.queues.erase(destroyed->ring_base);
+    tell_queues(agent, false);
+    return true;
+  }
+  return false;
+}
+
+void Agents::tell_queues(Agent& agent, bool appeared) {
+  sched::QueueCounts counts;
+  for (const auto& [ring, gpu_id] : agent.queues) {
+    if (gpu_id != 0) {
+      ++counts[gpu_id];
+      continue;
+    }
+    for (const u32 each : gpu_ids_) {  // the agent does not know where: it may be anywhere
+      ++counts[each];
+    }
+  }
+  engine_.set_queues(monotonic_ns(), agent.process, sched::QueueSource::agent, counts, appeared);
+}
+
+bool Agents::on_done(Agent& agent, std::span<const u8> message) {
+  const auto done = control::decode<control::Done>(message);
+  if (!done || done->error > 0 || done->error < -4095) {
+    return false;
+  }
+  sched::Answer answer;
+  answer.sequence = done->header.sequence;
+  answer.error = -done->error;
+  answer.reason = done->error == 0 ? "" : std::strerror(-done->error);
+  answer.driver_enter_ns = done->driver_enter_ns;
+  answer.driver_leave_ns = done->driver_leave_ns;
+  engine_.answered(monotonic_ns(), agent.process, answer);
+  return true;
+}
+
+void Agents::on_wake(PeerId id) {
+  Agent& agent = agents_.at(id);
+  engine_.woken(agent.process);
+  const u64 now = monotonic_ns();
+  if (agent.wakes.next_ns(now, kWakesPerSecond, kWakesPerSecond) > now) {
+    loop_.change(agent.wake_token, 0);
+    agent.muted_until_ns = now + kMutedNs;
+  } else {
+    agent.wakes.take(now, kWakesPerSecond, kWakesPerSecond);
+  }
+}
+
+std::optional<u64> Agents::unmute(u64 now_ns) {
+  std::optional<u64> next;
+  for (auto& [id, agent] : agents_) {
+    if (!agent.muted_until_ns) {
+      continue;
+    }
+    if (now_ns >= *agent.muted_until_ns) {
+      agent.muted_until_ns.reset();
+      loop_.change(agent.wake_token, EPOLLIN | EPOLLET);
+      engine_.woken(agent.process);
+    } else {
+      next = std::min(next.value_or(*agent.muted_until_ns), *agent.muted_until_ns);
+    }
+  }
+  return next;
+}
+
+void Agents::on_closed(PeerId id) {
+  const auto found = agents_.find(id);
+  if (found == agents_.end()) {
+    return;
+  }
+  const ProcessId process = found->second.process;
+  loop_.remove(found->second.wake_token);
+  agents_.erase(found);
+  by_process_.erase(process);
+  if (const auto* key = processes_.key_of(process); key != nullptr && discovery_ != nullptr) {
+    discovery_->covered(*key, false);
+  }
+  engine_.agent_left(monotonic_ns(), process);
+}
+
+Agents::Agent* Agents::agent_of(ProcessId id) {
+  const auto found = by_process_.find(id);
+  return found == by_process_.end() ? nullptr : &agents_.at(found->second);
+}
+
+std::optional<sched::Activity> Agents::activity(ProcessId id) const {
+  const auto found = by_process_.find(id);
+  if (found == by_process_.end()) {
+    return std::nullopt;
+  }
+  return agents_.at(found->second).page->activity();
+}
+
+void Agents::carry_out(const sched::Order& order) {
+  Agent* agent = agent_of(order.process);
+  if (agent == nullptr) {
+    return;
+  }
+  // The deadline is there before the stop: whatever happens next, the stop ends.
+  agent->page->set_deadline(order.verb == sched::Verb::start ? 0 : order.deadline_ns);
+  if (order.verb == sched::Verb::extend) {
+    return;
+  }
+  const bool stop = order.verb == sched::Verb::stop;
+  if (order.way == sched::Way::gate) {
+    control::GateCommand command;
+    command.header.sequence = order.sequence;
+    command.open = !stop;
+    peers_->send(agent->peer, control::bytes_of(command));
+    return;
+  }
+  control::Command command;
+  command.header.kind = stop ? Kind::stop : Kind::start;
+  command.header.sequence = order.sequence;
+  command.method = *sched::info(order.way).method;
+  command.deadline_ns = order.deadline_ns;
+  peers_->send(agent->peer, control::bytes_of(command));
+}
+
+}  // namespace gp::daemon

@@ -1,0 +1,75 @@
+// The agents: their hello, their pages and wake-ups, and the orders that go to them.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "daemon/page_mapping.h"
+#include "daemon/peers.h"
+#include "daemon/processes.h"
+#include "sched/engine.h"
+
+namespace gp::daemon {
+
+class Agents {
+ public:
+  Agents(Loop& loop, sched::Engine& engine, Processes& processes, const config::Config& config)
+      : loop_(loop), engine_(engine), processes_(processes), config_(config) {}
+  Agents(const Agents&) = delete;
+  Agents& operator=(const Agents&) = delete;
+  ~Agents();
+
+  void set_peers(Peers& peers) { peers_ = &peers; }
+  void set_discovery(Discovery* discovery) { discovery_ = discovery; }
+  void set_gpus(std::set<u32> gpu_ids) { gpu_ids_ = std::move(gpu_ids); }
+
+  // Messages of agents; false if it is not one that may come now.
+  bool on_message(Peer& peer, const control::Header& header, std::span<const u8> message,
+                  std::vector<UniqueFd> files);
+  void on_closed(PeerId id);
+
+  void carry_out(const sched::Order& order);
+  std::optional<sched::Activity> activity(sched::ProcessId id) const;
+  // Tells agents whose class has changed since their welcome.
+  void refresh_welcomes();
+  // Listens again to agents that had woken us too often. When to call it next.
+  std::optional<u64> unmute(u64 now_ns);
+
+ private:
+  struct Agent {
+    PeerId peer = 0;
+    sched::ProcessId process = 0;
+    std::unique_ptr<PageMapping> page;
+    UniqueFd wake;
+    Loop::Token wake_token = 0;
+    std::map<u64, u32> queues;  // gpu_id by ring address
+    control::Welcome welcome;   // as sent last
+    sched::Allowance wakes;
+    std::optional<u64> muted_until_ns;
+  };
+
+  bool on_hello(Peer& peer, std::span<const u8> message, std::vector<UniqueFd> files);
+  bool admit(Peer& peer, const control::Hello& hello, std::vector<UniqueFd>& files);
+  bool on_queue(Agent& agent, const control::Header& header, std::span<const u8> message);
+  bool on_done(Agent& agent, std::span<const u8> message);
+  void on_wake(PeerId id);
+  void tell_queues(Agent& agent, bool appeared);
+  void welcome(Agent& agent);
+  Agent* agent_of(sched::ProcessId id);
+
+  Loop& loop_;
+  sched::Engine& engine_;
+  Processes& processes_;
+  const config::Config& config_;
+  Peers* peers_ = nullptr;
+  Discovery* discovery_ = nullptr;
+  std::set<u32> gpu_ids_;
+  std::map<PeerId, Agent> agents_;
+  std::map<sched::ProcessId, PeerId> by_process_;
+};
+
+}  // namespace gp::daemon

@@ -1,0 +1,217 @@
+#include "daemon/clients.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "daemon/status_json.h"
+#include "discover/discover.h"
+#include "kfd/os.h"
+
+namespace gp::daemon {
+
+using control::Kind;
+using sched::ProcessId;
+
+namespace {
+
+constexpr u64 kLongestHoldNs = 24ULL * 3600 * 1'000'000'000;
+constexpr std::size_t kMostMarks = 1024;  // of one connection
+
+Error bad_message() { return Error{EINVAL, "the message has the wrong length", ""}; }
+
+}  // namespace
+
+bool Clients::on_message(Peer& peer, const control::Header& header, std::span<const u8> message) {
+  Status status = ok();
+  switch (header.kind) {
+    case Kind::status:
+      peers_->send_text(peer.id, status_json(engine_, monotonic_ns(), peers_->count()),
+                        header.sequence);
+      return true;
+    case Kind::trace:
+      peers_->send_text(peer.id, trace_json(engine_.trace()), header.sequence);
+      return true;
+    case Kind::online_begin: status = mark(peer, message, true); break;
+    case Kind::online_end: status = mark(peer, message, false); break;
+    case Kind::set_job: status = set_job(peer, message); break;
+    case Kind::resume: status = resume(peer, message); break;
+    case Kind::reload: status = reload(peer); break;
+    case Kind::suspend: {
+      const auto later = suspend(peer, message);
+      if (later && *later) {
+        return true;
+      }
+      status = later ? ok() : Status(later.error());
+      break;
+    }
+    default: return false;
+  }
+  peers_->send_result(peer.id, header.sequence, status ? 0 : status.error().code,
+                      status ? "" : status.error().message());
+  return true;
+}
+
+Result<ProcessId> Clients::target(const Peer& peer, u32 pid) {
+  pid_t ours = peer.who.pid;
+  if (pid != 0) {
+    // The sender may live in a pid namespace of its own: it means its own numbers.
+    ours = TRY(discover::pid_outside(kfd::system_os(), {}, static_cast<pid_t>(pid), peer.who.pid));
+  }
+  const auto known = processes_.find(ours);
+  if (ours == peer.who.pid && !known) {
+    return processes_.join(ours, peer.who.uid, peer.gid);
+  }
+  if (!known) {
+    return Error{ESRCH, fmt::format("process {} has no GPU queues", pid), ""};
+  }
+  if (processes_.owner_of(*known) != peer.who.uid &&
+      !processes_.may_govern_others(peer.who.uid, peer.gid)) {
+    return Error{EPERM, fmt::format("process {} belongs to another user", pid),
+                 "the administrator can grant govern_others in gpreemptd.toml"};
+  }
+  return *known;
+}
+
+Status Clients::mark(Peer& peer, std::span<const u8> message, bool begin) {
+  const auto mark = control::decode<control::OnlineMark>(message);
+  if (!mark) {
+    return bad_message();
+  }
+  const ProcessId process = TRY(target(peer, 0));
+  const auto same = [&](const Mark& each) {
+    return each.peer == peer.id && each.process == process;
+  };
+  if (!begin) {
+    const auto found = std::find_if(marks_.begin(), marks_.end(), same);
+    if (found == marks_.end()) {
+      return Error{EINVAL, "online_end without online_begin", ""};
+    }
+    marks_.erase(found);
+    engine_.online_end(monotonic_ns(), process);
+    return ok();
+  }
+  if (std::count_if(marks_.begin(), marks_.end(), same) >= static_cast<long>(kMostMarks)) {
+    return Error{ENOSPC, "too many online_begin without online_end", ""};
+  }
+  // Who says that its work is online, and has not said anything else, is online.
+  const sched::Process* known = engine_.find(process);
+  if (known != nullptr && known->facts.class_source < discover::ClassSource::environment) {
+    ToldFacts facts = *processes_.what_was_told(process);
+    facts.work_class = discover::WorkClass::online;
+    processes_.told(process, facts);
+  }
+  marks_.push_back({peer.id, process});
+  std::optional<u64> target_ns;
+  if (mark->deadline_us != 0) {
+    target_ns = std::min(mark->deadline_us, kLongestHoldNs / 1000) * 1000;
+  }
+  engine_.online_begin(monotonic_ns(), process, target_ns);
+  return ok();
+}
+
+Status Clients::set_job(Peer& peer, std::span<const u8> message) {
+  const auto request = control::decode<control::SetJob>(message);
+  if (!request) {
+    return bad_message();
+  }
+  const ProcessId process = TRY(target(peer, request->pid));
+  ToldFacts facts = *processes_.what_was_told(process);
+  switch (request->work_class) {
+    case control::ClassCode::offline: facts.work_class = discover::WorkClass::offline; break;
+    case control::ClassCode::normal: facts.work_class = discover::WorkClass::normal; break;
+    case control::ClassCode::online: facts.work_class = discover::WorkClass::online; break;
+    case control::ClassCode::unset: break;
+    default: return Error{EINVAL, "there is no such class", ""};
+  }
+  if (request->priority <= 15) {
+    facts.priority = request->priority;
+  } else if (request->priority != control::kPriorityUnset) {
+    return Error{EINVAL, "priorities are 0 to 15", ""};
+  }
+  if (request->latency_target_us != 0) {
+    facts.latency_target_ns = std::min(request->latency_target_us, kLongestHoldNs / 1000) * 1000;
+  }
+  if (request->tag[0] != '\0') {
+    facts.tag = control::text_of(request->tag);
+  }
+  if (request->job[0] != '\0') {
+    facts.job = control::text_of(request->job);
+  }
+  processes_.told(process, facts);
+  return ok();
+}
+
+Result<bool> Clients::suspend(Peer& peer, std::span<const u8> message) {
+  const auto request = control::decode<control::Suspend>(message);
+  if (!request) {
+    return message.size() > sizeof(control::Suspend)
+               ? Error{EOPNOTSUPP, "the daemon stops whole jobs",
+                       "single queues are stopped without it: gpreempt suspend --queue"}
+               : bad_message();
+  }
+  if (request->duration_ns == 0 || request->duration_ns > kLongestHoldNs) {
+    return Error{EINVAL, "a stop needs a duration of at most 24 hours", ""};
+  }
+  const ProcessId process = TRY(target(peer, request->pid));
+  const sched::Process* known = engine_.find(process);
+  if (known == nullptr || !known->has_queues()) {
+    return Error{ESRCH, fmt::format("process {} has no GPU queues", request->pid), ""};
+  }
+  const u64 failures = engine_.find_job(process)->failures;
+  const u64 now = monotonic_ns();
+  engine_.hold(now, process, peer.id, now + request->duration_ns);
+  waiting_.push_back({peer.id, request->header.sequence, process, failures});
+  return true;
+}
+
+Status Clients::resume(Peer& peer, std::span<const u8> message) {
+  const auto request = control::decode<control::Resume>(message);
+  if (!request) {
+    return bad_message();
+  }
+  const ProcessId process = TRY(target(peer, request->pid));
+  engine_.release(monotonic_ns(), peer.id, process);
+  return ok();
+}
+
+Status Clients::reload(const Peer& peer) {
+  if (!processes_.may_govern_others(peer.who.uid, peer.gid)) {
+    return Error{EPERM, "only the administrator may reload the configuration", ""};
+  }
+  return reload_();
+}
+
+void Clients::settle() {
+  std::erase_if(waiting_, [&](const Waiting& each) {
+    const sched::Job* job = engine_.find_job(each.process);
+    if (job == nullptr) {
+      peers_->send_result(each.peer, each.sequence, ESRCH, "the process has ended");
+    } else if (job->failures != each.failures_before) {
+      peers_->send_result(each.peer, each.sequence, EOPNOTSUPP, job->error);
+    } else if (job->down && job->arrived) {
+      peers_->send_result(each.peer, each.sequence, 0, "");
+    } else if (!job->down) {
+      peers_->send_result(each.peer, each.sequence, ETIMEDOUT, "it ended before it was in effect");
+    } else {
+      return false;
+    }
+    return true;
+  });
+}
+
+void Clients::on_closed(PeerId id) {
+  const u64 now = monotonic_ns();
+  engine_.release(now, id, std::nullopt);
+  std::erase_if(waiting_, [id](const Waiting& each) { return each.peer == id; });
+  std::erase_if(marks_, [&](const Mark& each) {
+    if (each.peer == id) {
+      engine_.online_end(now, each.process);
+    }
+    return each.peer == id;
+  });
+}
+
+}  // namespace gp::daemon

@@ -1,0 +1,56 @@
+// Requests of the command line and of programs that use the C API. A user governs their own
+// processes; more only by grant.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "daemon/peers.h"
+#include "daemon/processes.h"
+#include "sched/engine.h"
+
+namespace gp::daemon {
+
+class Clients {
+ public:
+  Clients(sched::Engine& engine, Processes& processes, std::function<Status()> reload)
+      : engine_(engine), processes_(processes), reload_(std::move(reload)) {}
+
+  void set_peers(Peers& peers) { peers_ = &peers; }
+  bool on_message(Peer& peer, const control::Header& header, std::span<const u8> message);
+  void on_closed(PeerId id);
+  // Answers those who wait for a stop; to be called after each settle().
+  void settle();
+
+ private:
+  struct Waiting {
+    PeerId peer;
+    u32 sequence;
+    sched::ProcessId process;
+    u64 failures_before;
+  };
+  struct Mark {
+    PeerId peer;
+    sched::ProcessId process;
+  };
+
+  // The process a message means: 0 is the sender; others must be theirs to govern.
+  Result<sched::ProcessId> target(const Peer& peer, u32 pid);
+  Status mark(Peer& peer, std::span<const u8> message, bool begin);
+  Status set_job(Peer& peer, std::span<const u8> message);
+  // True: the answer comes later.
+  Result<bool> suspend(Peer& peer, std::span<const u8> message);
+  Status resume(Peer& peer, std::span<const u8> message);
+  Status reload(const Peer& peer);
+
+  sched::Engine& engine_;
+  Processes& processes_;
+  std::function<Status()> reload_;
+  Peers* peers_ = nullptr;
+  std::vector<Waiting> waiting_;
+  std::vector<Mark> marks_;  // a connection that ends takes its marks along
+};
+
+}  // namespace gp::daemon

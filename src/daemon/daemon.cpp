@@ -1,0 +1,263 @@
+#include "daemon/daemon.h"
+
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/log.h"
+#include "daemon/notify.h"
+
+namespace gp::daemon {
+
+using sched::Order;
+using sched::ProcessId;
+using sched::Verb;
+
+namespace {
+constexpr u64 kPatienceNs = 3'000'000'000;  // at the end: leases end what has not started by then
+}
+
+Daemon::Daemon(std::string config_path, config::Config config, RuntimeDirectory directory,
+               Ward ward)
+    : config_path_(std::move(config_path)),
+      config_(std::move(config)),
+      directory_(std::move(directory)),
+      ward_(std::move(ward)),
+      engine_(*this, config_.settings),
+      watchdog_interval_ns_(watchdog_interval_ns()) {}
+
+Result<std::unique_ptr<Daemon>> Daemon::create(const std::string& config_path,
+                                               config::Config config, RuntimeDirectory directory,
+                                               Ward ward) {
+  std::unique_ptr<Daemon> daemon(
+      new Daemon(config_path, std::move(config), std::move(directory), std::move(ward)));
+  Daemon* self = daemon.get();
+  daemon->loop_ = TRY(Loop::create());
+  TRY(self->watch_signals());
+  TRY(self->watch_guardian());
+  daemon->processes_ = std::make_unique<Processes>(*self->loop_, self->engine_, self->config_);
+  daemon->agents_ =
+      std::make_unique<Agents>(*self->loop_, self->engine_, *self->processes_, self->config_);
+  daemon->clients_ = std::make_unique<Clients>(self->engine_, *self->processes_,
+                                               [self] { return self->reload(); });
+  daemon->outside_ = TRY(Outside::create(
+      *self->loop_,
+      [self](ProcessId process, const sched::Answer& answer) { self->on_answer(process, answer); },
+      [self](ProcessId process) { self->engine_.lease_ended(monotonic_ns(), process); }));
+  return daemon;
+}
+
+Status Daemon::watch_signals() {
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+    ::sigaddset(&signals, signal);
+  }
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);
+  signals_.reset(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!signals_) {
+    return Error{errno, "signalfd", ""};
+  }
+  TRY(loop_->add(signals_.get(), EPOLLIN, [this](u32) { on_signals(); }));
+  return ok();
+}
+
+void Daemon::on_signals() {
+  signalfd_siginfo info{};
+  while (::read(signals_.get(), &info, sizeof info) == sizeof info) {
+    if (info.ssi_signo != SIGHUP) {
+      ending_ = true;
+    } else if (const Status reloaded = reload(); !reloaded) {
+      log_error("the configuration stays as it was: {}", reloaded.error().message());
+    }
+  }
+}
+
+Status Daemon::watch_guardian() {
+  TRY(loop_->add(ward_.lifetime.get(), EPOLLIN, [this](u32) {
+    if (!ending_) {
+      log_error("the guardian has gone: stopping in good order");
+    }
+    ending_ = true;
+  }));
+  return ok();
+}
+
+Status Daemon::recover() {
+  JournalContent left;
+  journal_ = TRY(Journal::open(directory_.journal, left));
+  if (left.damaged != 0) {
+    log_warning("{}: {} entries are damaged; what they named runs again by its lease",
+                directory_.journal, left.damaged);
+  }
+  for (const JournalEntry& entry : left.entries) {
+    // Agents have started theirs when the connection ended; the Controller's are looked after.
+    if (const auto mechanism = sched::info(entry.way).mechanism) {
+      outside_->start_leftover(entry.process, *mechanism);
+    } else {
+      log_info("process {} was stopped by its agent when the daemon before ended",
+               entry.process.pid);
+    }
+  }
+  return ok();
+}
+
+Status Daemon::open_socket() {
+  peers_ = TRY(Peers::create(
+      *loop_, directory_.socket, config_.socket_mode, config_.limits,
+      [this](Peer& peer, const control::Header& header, std::span<const u8> message,
+             std::vector<UniqueFd> files) {
+        return on_message(peer, header, message, std::move(files));
+      },
+      [this](PeerId id) {
+        agents_->on_closed(id);
+        clients_->on_closed(id);
+      }));
+  agents_->set_peers(*peers_);
+  clients_->set_peers(*peers_);
+  return ok();
+}
+
+bool Daemon::on_message(Peer& peer, const control::Header& header, std::span<const u8> message,
+                        std::vector<UniqueFd> files) {
+  const bool from_client = header.kind >= control::Kind::status;
+  if (from_client) {
+    return files.empty() && clients_->on_message(peer, header, message);
+  }
+  return agents_->on_message(peer, header, message, std::move(files));
+}
+
+void Daemon::start_discovery() {
+  if (!config_.watch_all_processes) {
+    return;
+  }
+  auto discovery =
+      Discovery::start(*loop_, config_.classes,
+                       {[this](const std::vector<discover::Node>& nodes) { on_nodes(nodes); },
+                        [this](const SeenProcess& process) {
+                          processes_->seen(process);
+                          agents_->refresh_welcomes();
+                        }});
+  if (!discovery) {
+    log_warning("only processes with an agent are seen: {}", discovery.error().message());
+    return;
+  }
+  discovery_ = std::move(*discovery);
+  agents_->set_discovery(discovery_.get());
+}
+
+void Daemon::on_nodes(const std::vector<discover::Node>& nodes) {
+  std::set<u32> gpu_ids;
+  for (const discover::Node& node : nodes) {
+    const std::string name = node.name.empty() ? discover::gfx_name(node) : node.name;
+    engine_.set_node(node.gpu_id, {name, node.node_id, node.hqds});
+    gpu_ids.insert(node.gpu_id);
+  }
+  agents_->set_gpus(std::move(gpu_ids));
+}
+
+void Daemon::on_answer(ProcessId process, const sched::Answer& answer) {
+  engine_.answered(monotonic_ns(), process, answer);
+}
+
+void Daemon::carry_out(const Order& order) {
+  const discover::ProcessKey* key = processes_->key_of(order.process);
+  if (key == nullptr) {
+    return;  // it has just ended
+  }
+  if (order.verb == Verb::stop) {
+    journal_->add({*key, order.way});
+  } else if (order.verb == Verb::start) {
+    journal_->remove(*key);
+  }
+  if (is_inside(order.way)) {
+    agents_->carry_out(order);
+  } else {
+    outside_->carry_out(order, *key);
+  }
+}
+
+std::optional<sched::Activity> Daemon::activity(ProcessId process) {
+  return agents_->activity(process);
+}
+
+Status Daemon::reload() {
+  config_ = TRY(config::load(config_path_));
+  engine_.configure(monotonic_ns(), config_.settings);
+  peers_->set_limits(config_.limits);
+  processes_->refresh();
+  agents_->refresh_welcomes();
+  if (discovery_) {
+    discovery_->set_classes(config_.classes);
+  }
+  log_info("configuration: {}, policy {}", config_path_.empty() ? "defaults" : config_path_,
+           config_.settings.policy->name);
+  return ok();
+}
+
+// The guardian polls only while there is a deadline, and is told when the first one appears.
+void Daemon::update_board() {
+  const u64 deadline = engine_.earliest_deadline_ns().value_or(0);
+  if (deadline == board_deadline_ns_) {
+    return;
+  }
+  ward_.board->deadline_ns.store(deadline);
+  if (board_deadline_ns_ == 0) {
+    const u64 one = 1;
+    [[maybe_unused]] const ssize_t written = ::write(ward_.board_changed.get(), &one, sizeof one);
+  }
+  board_deadline_ns_ = deadline;
+}
+
+void Daemon::settle() {
+  const u64 now = monotonic_ns();
+  std::optional<u64> wake = agents_->unmute(now);
+  engine_.settle(now);
+  update_board();
+  clients_->settle();
+  if (watchdog_interval_ns_ && now >= next_watchdog_ns_.value_or(0)) {
+    notify_manager("WATCHDOG=1");
+    next_watchdog_ns_ = now + *watchdog_interval_ns_;
+  }
+  for (const auto& at : {engine_.wake_ns(), next_watchdog_ns_}) {
+    wake = at ? std::min(wake.value_or(*at), *at) : wake;
+  }
+  loop_->set_timer(wake);
+}
+
+Status Daemon::run() {
+  TRY(open_socket());
+  start_discovery();
+  notify_manager("READY=1");
+  log_info("ready on {}, policy {}", directory_.socket, config_.settings.policy->name);
+  settle();
+  while (!ending_) {
+    TRY(loop_->run_once());
+    settle();
+  }
+  close_down();
+  return ok();
+}
+
+void Daemon::close_down() {
+  notify_manager("STOPPING=1");
+  const u64 give_up = monotonic_ns() + kPatienceNs;
+  engine_.close(monotonic_ns());
+  settle();
+  while (!engine_.all_running() && monotonic_ns() < give_up) {
+    loop_->set_timer(std::min(engine_.wake_ns().value_or(give_up), give_up));
+    if (!loop_->run_once()) {
+      break;
+    }
+    engine_.settle(monotonic_ns());
+  }
+  ::unlink(directory_.socket.c_str());
+  log_info("stopped{}", engine_.all_running() ? "" : "; leases will start the rest");
+}
+
+}  // namespace gp::daemon

@@ -1,0 +1,122 @@
+#include "daemon/loop.h"
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <time.h>
+
+#include <array>
+#include <cerrno>
+
+namespace gp::daemon {
+
+u64 monotonic_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<u64>(now.tv_sec) * 1'000'000'000 + static_cast<u64>(now.tv_nsec);
+}
+
+Result<std::unique_ptr<Loop>> Loop::create() {
+  auto loop = std::make_unique<Loop>();
+  loop->epoll_.reset(::epoll_create1(EPOLL_CLOEXEC));
+  loop->timer_.reset(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+  loop->posted_signal_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!loop->epoll_ || !loop->timer_ || !loop->posted_signal_) {
+    return Error{errno, "cannot make the event loop", ""};
+  }
+  Loop* self = loop.get();
+  const auto drain = [](int fd) {
+    u64 count = 0;
+    return ::read(fd, &count, sizeof count) == sizeof count;
+  };
+  TRY(loop->add(self->timer_.get(), EPOLLIN, [self, drain](u32) {
+    drain(self->timer_.get());
+    self->timer_at_ns_.reset();
+  }));
+  TRY(loop->add(self->posted_signal_.get(), EPOLLIN, [self, drain](u32) {
+    drain(self->posted_signal_.get());
+    self->run_posted();
+  }));
+  return loop;
+}
+
+Result<Loop::Token> Loop::add(int fd, u32 events, Handler handler) {
+  const Token token = next_++;
+  epoll_event event{};
+  event.events = events;
+  event.data.u64 = token;
+  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
+    return Error{errno, "cannot wait for a descriptor", ""};
+  }
+  sources_[token] = std::make_shared<Source>(Source{fd, std::move(handler)});
+  return token;
+}
+
+void Loop::change(Token token, u32 events) {
+  const auto found = sources_.find(token);
+  if (found != sources_.end()) {
+    epoll_event event{};
+    event.events = events;
+    event.data.u64 = token;
+    ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, found->second->fd, &event);
+  }
+}
+
+void Loop::remove(Token token) {
+  const auto found = sources_.find(token);
+  if (found != sources_.end()) {
+    ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, found->second->fd, nullptr);
+    sources_.erase(found);
+  }
+}
+
+void Loop::set_timer(std::optional<u64> at_ns) {
+  if (at_ns == timer_at_ns_) {
+    return;
+  }
+  timer_at_ns_ = at_ns;
+  itimerspec when{};
+  if (at_ns) {
+    when.it_value.tv_sec = static_cast<time_t>(*at_ns / 1'000'000'000);
+    when.it_value.tv_nsec = static_cast<long>(*at_ns % 1'000'000'000);
+  }
+  ::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &when, nullptr);
+}
+
+void Loop::post(std::function<void()> work) {
+  {
+    const std::lock_guard lock(mutex_);
+    posted_.push_back(std::move(work));
+  }
+  const u64 one = 1;
+  [[maybe_unused]] const ssize_t written = ::write(posted_signal_.get(), &one, sizeof one);
+}
+
+void Loop::run_posted() {
+  std::vector<std::function<void()>> work;
+  {
+    const std::lock_guard lock(mutex_);
+    work.swap(posted_);
+  }
+  for (const auto& each : work) {
+    each();
+  }
+}
+
+Status Loop::run_once() {
+  std::array<epoll_event, 64> events{};
+  const int count = ::epoll_wait(epoll_.get(), events.data(), events.size(), -1);
+  if (count < 0 && errno != EINTR) {
+    return Error{errno, "epoll_wait", ""};
+  }
+  for (int i = 0; i < count; ++i) {
+    const auto found = sources_.find(events[i].data.u64);
+    if (found != sources_.end()) {
+      const std::shared_ptr<Source> source = found->second;  // it may remove itself
+      source->handler(events[i].events);
+    }
+  }
+  return ok();
+}
+
+}  // namespace gp::daemon

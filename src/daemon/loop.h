@@ -1,0 +1,54 @@
+// The daemon's one loop: waits for descriptors, one timer and work posted by other threads. It
+// never wakes up by itself: no event, no CPU time.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "base/types.h"
+#include "base/unique_fd.h"
+
+namespace gp::daemon {
+
+u64 monotonic_ns();
+
+class Loop {
+ public:
+  using Handler = std::function<void(u32 events)>;
+  using Token = u64;  // never used again: an event of a removed descriptor finds nobody
+
+  static Result<std::unique_ptr<Loop>> create();
+
+  // `events` as for epoll_ctl(2). The descriptor stays the caller's and is removed before closed.
+  Result<Token> add(int fd, u32 events, Handler handler);
+  void change(Token token, u32 events);
+  void remove(Token token);
+  // When the timer fires next, of CLOCK_MONOTONIC; empty: never.
+  void set_timer(std::optional<u64> at_ns);
+  // Any thread: `work` runs in the loop's thread.
+  void post(std::function<void()> work);
+
+  // Waits for the next batch of events and handles it.
+  Status run_once();
+
+ private:
+  struct Source {
+    int fd;
+    Handler handler;
+  };
+  void run_posted();
+
+  UniqueFd epoll_, timer_, posted_signal_;
+  std::unordered_map<Token, std::shared_ptr<Source>> sources_;
+  Token next_ = 1;
+  std::optional<u64> timer_at_ns_;
+  std::mutex mutex_;
+  std::vector<std::function<void()>> posted_;
+};
+
+}  // namespace gp::daemon

@@ -1,0 +1,70 @@
+// Carries out orders from outside the process, with the Controller, on threads of their own: its
+// calls may block for as long as the driver does. Orders of one process are done one after the
+// other in their order; different processes do not wait for each other.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "daemon/loop.h"
+#include "mechanism/controller.h"
+#include "sched/engine.h"
+
+namespace gp::daemon {
+
+class Outside {
+ public:
+  using Answered = std::function<void(sched::ProcessId, const sched::Answer&)>;
+  using Ended = std::function<void(sched::ProcessId)>;  // a lease, by itself
+
+  // Both are called in the loop's thread.
+  static Result<std::unique_ptr<Outside>> create(Loop& loop, Answered answered, Ended ended);
+  Outside(const Outside&) = delete;
+  Outside& operator=(const Outside&) = delete;
+  ~Outside();  // ends all leases
+
+  void carry_out(const sched::Order& order, const discover::ProcessKey& key);
+  // Starts what a daemon before us has left stopped.
+  void start_leftover(const discover::ProcessKey& key, mechanism::Id mechanism);
+
+ private:
+  static constexpr u32 kMostThreads = 8;
+  using Work = std::function<void()>;
+  struct Strand {
+    std::deque<Work> work;
+    bool active = false;  // a thread is at it
+  };
+
+  Outside(Loop& loop, Answered answered, Ended ended)
+      : loop_(loop), answered_(std::move(answered)), ended_(std::move(ended)) {}
+  void submit(sched::ProcessId process, Work work);
+  void run_thread();
+  void stop(const sched::Order& order, const discover::ProcessKey& key);
+  void start(const sched::Order& order);
+  void extend(const sched::Order& order);
+  void answer(const sched::Order& order, const Status& status, sched::Answer answer = {});
+  void take_events();
+
+  Loop& loop_;
+  Answered answered_;
+  Ended ended_;
+  std::unique_ptr<mechanism::Controller> controller_;
+  Loop::Token events_ = 0;
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::map<sched::ProcessId, Strand> strands_;
+  std::deque<sched::ProcessId> ready_;  // strands with work that no thread is at
+  std::map<sched::ProcessId, mechanism::LeaseId> leases_;
+  std::vector<std::thread> threads_;
+  u32 idle_threads_ = 0;
+  bool ending_ = false;
+};
+
+}  // namespace gp::daemon

@@ -1,0 +1,44 @@
+#include "daemon/runtime_directory.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+
+namespace gp::daemon {
+
+Result<RuntimeDirectory> claim_directory(const std::string& socket_path) {
+  const std::filesystem::path path(socket_path);
+  const std::filesystem::path parent = path.has_parent_path() ? path.parent_path() : ".";
+  std::error_code code;
+  std::filesystem::create_directories(parent, code);
+  if (code) {
+    return Error{code.value(), "make " + parent.string(), "or name another socket: --socket"};
+  }
+  RuntimeDirectory directory{socket_path, socket_path + ".journal", socket_path + ".lock", {}};
+  directory.lock_file.reset(
+      ::open(directory.lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
+  if (!directory.lock_file) {
+    return Error{errno, "open " + directory.lock, "or name another socket: --socket"};
+  }
+  if (::flock(directory.lock_file.get(), LOCK_EX | LOCK_NB) != 0) {
+    return Error{EEXIST, "another gpreemptd listens on " + socket_path,
+                 "stop it, or name another socket: --socket"};
+  }
+  const std::string pid = fmt::format("{}\n", ::getpid());
+  if (::ftruncate(directory.lock_file.get(), 0) != 0 ||
+      ::pwrite(directory.lock_file.get(), pid.data(), pid.size(), 0) < 0) {
+    return Error{errno, "write " + directory.lock, ""};
+  }
+  // We have the lock: a socket that is there was left by a daemon that died.
+  if (::unlink(socket_path.c_str()) != 0 && errno != ENOENT) {
+    return Error{errno, "remove " + socket_path, ""};
+  }
+  return directory;
+}
+
+}  // namespace gp::daemon

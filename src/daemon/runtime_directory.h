@@ -1,0 +1,20 @@
+// The directory of the socket: locked by the one daemon that uses it, with journal and lock file
+// beside the socket.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace gp::daemon {
+
+struct RuntimeDirectory {
+  std::string socket, journal, lock;
+  UniqueFd lock_file;  // held as long as the daemon lives
+};
+
+// Makes the directory if need be. EEXIST if another daemon has the same socket.
+Result<RuntimeDirectory> claim_directory(const std::string& socket_path);
+
+}  // namespace gp::daemon

@@ -1,0 +1,122 @@
+#include "daemon/status_json.h"
+
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+namespace gp::daemon {
+namespace {
+
+using nlohmann::json;
+
+// Unknown is null, never 0.
+template <class T>
+json or_null(const std::optional<T>& value) {
+  return value ? json(*value) : json();
+}
+json microseconds(const std::optional<u64>& ns) {
+  return ns ? json(static_cast<double>(*ns) / 1000) : json();
+}
+json microseconds(u64 ns) { return static_cast<double>(ns) / 1000; }
+
+json latency(const sched::LatencyReport& report) {
+  return {{"count", report.count},
+          {"p50", microseconds(report.p50_ns)},
+          {"p99", microseconds(report.p99_ns)},
+          {"max", microseconds(report.max_ns)}};
+}
+
+json process(const sched::ProcessReport& report) {
+  return {{"pid", report.pid},
+          {"uid", report.uid},
+          {"command", report.command},
+          {"tag", report.tag},
+          {"agent", report.has_agent},
+          {"busy", or_null(report.busy)},
+          {"state", report.state},
+          {"mechanism", or_null(report.mechanism)},
+          {"level", or_null(report.level)},
+          {"not_better", report.not_better}};
+}
+
+json job(const sched::JobReport& report) {
+  json pids = json::array(), processes = json::array();
+  for (const sched::ProcessReport& each : report.processes) {
+    pids.push_back(each.pid);
+    processes.push_back(process(each));
+  }
+  return {{"job", report.name},
+          {"id", report.id},
+          {"pids", pids},
+          {"uid", report.owner},
+          {"class", discover::name(report.work_class)},
+          {"priority", report.priority},
+          {"state", report.state},
+          {"busy", or_null(report.busy)},
+          {"gpu_ids", report.gpu_ids},
+          {"mechanism", or_null(report.mechanism)},
+          {"level", or_null(report.level)},
+          {"error", report.error.empty() ? json() : json(report.error)},
+          {"held", report.held},
+          {"preemptions", report.preemptions},
+          {"failures", report.failures},
+          {"stopped_us_total", microseconds(report.stopped_total_ns)},
+          {"last_stop_us", microseconds(report.last_stop_ns)},
+          {"last_start_us", microseconds(report.last_start_ns)},
+          {"processes", processes}};
+}
+
+json node(const sched::NodeReport& report) {
+  return {{"gpu_id", report.gpu_id},
+          {"node_id", report.node_id},
+          {"name", report.name},
+          {"hqds", or_null(report.hqds)},
+          {"compute_queues", report.compute_queues},
+          {"slots_low", report.slots_low},
+          {"stop_us", microseconds(report.stop_ns)},
+          {"start_us", microseconds(report.start_ns)},
+          {"running", report.running}};
+}
+
+}  // namespace
+
+std::string status_json(const sched::Engine& engine, u64 now_ns, u64 connections) {
+  const sched::Report report = engine.report(now_ns);
+  json jobs = json::array(), nodes = json::array();
+  for (const sched::JobReport& each : report.jobs) {
+    jobs.push_back(job(each));
+  }
+  for (const sched::NodeReport& each : report.nodes) {
+    nodes.push_back(node(each));
+  }
+  const json status = {{"schema_version", kStatusSchema},
+                       {"daemon_pid", ::getpid()},
+                       {"connections", connections},
+                       {"policy", report.policy},
+                       {"jobs", jobs},
+                       {"nodes", nodes},
+                       {"latency",
+                        {{"notify_to_decision_us", latency(report.notify_to_decision)},
+                         {"decision_to_ioctl_us", latency(report.decision_to_ioctl)},
+                         {"ioctl_us", latency(report.ioctl)},
+                         {"busy_to_stopped_us", latency(report.busy_to_stopped)}}}};
+  // A command line may hold bytes that are no UTF-8: they are shown as such, not fatal.
+  return status.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::string trace_json(const sched::Trace& trace) {
+  std::string text;
+  for (const sched::TraceEvent& event : trace.since(0)) {
+    text += json{{"number", event.number},
+                 {"time_us", microseconds(event.time_ns)},
+                 {"event", sched::name(event.kind)},
+                 {"job", event.job},
+                 {"pid", event.pid == 0 ? json() : json(event.pid)},
+                 {"value", event.value}}
+                .dump();
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace gp::daemon
