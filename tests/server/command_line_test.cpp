@@ -74,6 +74,11 @@ TEST_F(CommandLine, WrongUsageIsExitCode2WithAHint) {
   }
 }
 
+TEST_F(CommandLine, WhatIsUnknownIsNamed) {
+  EXPECT_NE(vgpu({"frob"}).err.find("unknown command 'frob'"), std::string::npos);
+  EXPECT_NE(vgpu({"--frob"}).err.find("unknown option '--frob'"), std::string::npos);
+}
+
 TEST_F(CommandLine, HelpNamesEveryDeviceOption) {
   const Outcome outcome = vgpu({"run", "--help"});
   EXPECT_EQ(outcome.status, 0);

@@ -152,8 +152,10 @@ int main(int argc, char** argv) {
       return app.exit(error);  // --help
     }
     if (app.get_subcommands().empty()) {
-      return usage_error(first.empty() ? "which command?" : "unknown command '" + first + "'",
-                         "vgpu");
+      const char* kind = first.starts_with("-") ? "option" : "command";
+      return usage_error(
+          first.empty() ? "which command?" : std::string("unknown ") + kind + " '" + first + "'",
+          "vgpu");
     }
     return usage_error(error.what(), "vgpu " + first);
   }
