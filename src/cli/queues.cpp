@@ -31,7 +31,12 @@ Result<Snapshot> snapshot_of(const QueuesOptions& options) {
   saved.proc = "";
   saved.live = false;
   const auto classes = TRY(discover::class_config_from_environment());
-  return discover::take_snapshot(kfd::system_os(), saved, classes, {});
+  Result<Snapshot> snapshot = discover::take_snapshot(kfd::system_os(), saved, classes, {});
+  if (!snapshot && snapshot.error().code == ENOENT) {
+    return Error{ENOENT, "nothing of KFD in the saved copy",
+                 "--sysfs: a copy of /sys/class/kfd/kfd; --debugfs: a folder with mqds, hqds, rls"};
+  }
+  return snapshot;
 }
 
 Status show(const QueuesOptions& options) {

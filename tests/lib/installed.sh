@@ -8,7 +8,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 command -v pkg-config > /dev/null || { echo "no pkg-config"; exit 77; }
 
-cmake --install "$build" --prefix "$scratch/usr" > /dev/null
+cmake --install "$build" --component gpreempt --prefix "$scratch/usr" > /dev/null
 libdir=$(dirname "$(find "$scratch/usr" -name libgpreempt.so)")
 library=$(readlink -f "$libdir/libgpreempt.so")
 
