@@ -20,18 +20,21 @@
  *   gpreempt_lease_free(lease);  // its queues run again
  *   gpreempt_close(context);
  *
- * Conventions
- *   Return values  0 or a count on success, a negative errno value on failure.
- * gpreempt_error_text() then says what failed, on what. Structures     Those passed in and out
- * begin with `size`; set it to sizeof. A program built with an older or a newer header than the
- * library keeps working: in options, a part the library does not know must be zero (-E2BIG
- * otherwise) and a part it does not get counts as zero; zero always means the default. In results,
- * what the library does not know is zero. Unknown        is not zero: readings that could not be
- * made have their bit in `valid` clear. Threads        Every function may be called from any thread
- * at any time, except that a handle must not be used while or after it is closed or freed. Leases
- * may outlive their context: they have ended then. fork           Handles are of no use in a child
- * process. What a child does with them is refused with -ECHILD; closing and freeing release memory
- * only. Handles        NULL is refused with -EINVAL; closing or freeing NULL does nothing.
+ * Conventions:
+ *
+ * - Return values: 0 or a count on success, a negative errno value on failure.
+ *   gpreempt_error_text() then says what failed, on what.
+ * - Structures passed in and out begin with `size`; set it to sizeof. A program built with an older
+ *   or a newer header than the library keeps working: in options, a part the library does not know
+ *   must be zero (-E2BIG otherwise) and a part it does not get counts as zero; zero always means
+ *   the default. In results, what the library does not know is zero.
+ * - Unknown is not zero: readings that could not be made have their bit in `valid` clear.
+ * - Threads: every function may be called from any thread at any time, except that a handle must
+ *   not be used while or after it is closed or freed. Leases may outlive their context: they have
+ *   ended then.
+ * - fork: handles are of no use in a child process. What a child does with them is refused with
+ *   -ECHILD; closing and freeing release memory only.
+ * - NULL handles are refused with -EINVAL; closing or freeing NULL does nothing.
  */
 #ifndef GPREEMPT_GPREEMPT_H
 #define GPREEMPT_GPREEMPT_H
