@@ -34,6 +34,20 @@ int resume(std::optional<pid_t> pid);
 
 int doctor(std::optional<pid_t> pid, bool json);
 
+// Replaces this process by the command, with the agent in it. Returns only if that fails.
+struct RunOptions {
+  discover::WorkClass work_class = discover::WorkClass::normal;
+  std::string tag, job;
+  std::optional<u32> priority;
+  std::string socket;  // empty: the usual one
+  std::vector<std::string> command;
+};
+int run(RunOptions options);
+
+// What the daemon knows and does.
+int scheduler_status(const std::string& socket, bool json);
+int check_config(const std::string& path);
+
 // What bare `gpreempt` says.
 int status();
 

@@ -3,12 +3,15 @@
 #include <sys/stat.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <climits>
 #include <cstdio>
 
 #include "base/units.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
+#include "config/config.h"
+#include "control/wire.h"
 
 namespace gp::cli {
 namespace {
@@ -21,8 +24,11 @@ constexpr char kExamples[] = R"(Examples:
   gpreempt queues                           which queues there are, and whose they are
   gpreempt suspend --pid 1234 --for 5s      stop a process's queues for five seconds
   gpreempt doctor --pid 1234                can this process be stopped, and if not, why
+  gpreempt run --class online -- ./server   let this program stop offline ones
+  gpreempt status                           who is stopped, by what, how often
 
-Exit codes: 0 ok, 1 failed, 2 usage, 3 no device, 4 permission, 5 unsupported here, 6 timeout.)";
+Exit codes: 0 ok, 1 failed, 2 usage, 3 no device or no daemon, 4 permission, 5 unsupported here,
+6 timeout; `run` passes on the program's.)";
 
 constexpr char kQueuesExamples[] = R"(Examples:
   gpreempt queues --class offline
@@ -52,6 +58,17 @@ constexpr char kDoctorExamples[] = R"(Examples:
   gpreempt doctor --json
 
 With --pid each way is tried on the process: its queues are taken off the GPU for a moment.)";
+
+constexpr char kRunExamples[] = R"(Examples:
+  gpreempt run --class online -- ./server
+  gpreempt run --class offline --job resnet -- python train.py
+
+The program runs unchanged: ROCr loads our agent into it, and the agent tells gpreemptd when it has
+work and stops its queues when told to. Without a daemon it runs as ever.)";
+
+constexpr char kStatusExamples[] = R"(Examples:
+  gpreempt status
+  gpreempt status --json | jq '.jobs[] | {job, state, preemptions}')";
 
 int usage_error(const std::string& what, const std::string& hint) {
   std::fprintf(stderr, "gpreempt: %s\nhint: %s\n", what.c_str(), hint.c_str());
@@ -150,6 +167,32 @@ Result<u32> parse_grace(const std::string& text) {
   return static_cast<u32>(*number);
 }
 
+Result<u32> parse_priority(const std::string& text) {
+  const Result<u64> number = parse_number(text, 0, 15);
+  if (!number) {
+    return Error{EINVAL, fmt::format("'{}' is not a priority", text), "0 to 15"};
+  }
+  return static_cast<u32>(*number);
+}
+
+// A name that fits into a message to the daemon.
+Result<std::string> parse_name(const std::string& text) {
+  if (text.empty() || text.size() >= sizeof(control::SetJob::job)) {
+    return Error{EINVAL, fmt::format("'{}' is not a name", text), "1 to 63 bytes"};
+  }
+  return text;
+}
+
+// The help of `run`, whose command CLI11 does not see.
+class WithCommand : public CLI::Formatter {
+ public:
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    std::string usage = CLI::Formatter::make_usage(app, std::move(name));
+    usage.insert(usage.find_last_not_of('\n') + 1, " -- CMD [ARG...]");
+    return usage;
+  }
+};
+
 // The commands, their options, and what was given.
 struct CommandLine {
   CLI::App app{"Know every GPU queue on this machine, stop and restart any of them safely.",
@@ -157,14 +200,19 @@ struct CommandLine {
   QueuesOptions queues;
   SuspendOptions suspend;
   std::optional<pid_t> resume_pid, doctor_pid;
-  bool doctor_json = false, show_version = false;
+  RunOptions run_options;
+  std::string socket, config_path = config::kDefaultPath;
+  bool doctor_json = false, status_json = false, show_version = false;
   std::vector<std::string> help_about;
   CLI::App *queues_command = nullptr, *suspend_command = nullptr, *resume_command = nullptr,
-           *doctor_command = nullptr, *version_command = nullptr, *help_command = nullptr;
+           *doctor_command = nullptr, *run_command = nullptr, *status_command = nullptr,
+           *config_command = nullptr, *version_command = nullptr, *help_command = nullptr;
 
   CommandLine();
   void add_queues();
   void add_suspend();
+  void add_run();
+  void add_status();
   int run();
   int show_help() const;
 };
@@ -182,6 +230,8 @@ CommandLine::CommandLine() {
              parse_pid);
   doctor_command->add_flag("--json", doctor_json, "Machine-readable");
   doctor_command->footer(kDoctorExamples);
+  add_run();
+  add_status();
   version_command = app.add_subcommand("version", "Show the version");
   help_command = app.add_subcommand("help", "Show this, or the help of a command");
   help_command->add_option("command", help_about, "The command")->type_name("");
@@ -241,7 +291,38 @@ void CommandLine::add_suspend() {
   command.footer(kSuspendExamples);
 }
 
+void CommandLine::add_run() {
+  run_command = app.add_subcommand("run", "Start a program that gpreemptd schedules");
+  CLI::App& command = *run_command;
+  add_parsed(command, "--class", "CLASS", "offline, normal or online", run_options.work_class,
+             parse_class)
+      ->required();
+  add_parsed(command, "--tag", "TAG", "A name to find its queues by", run_options.tag, parse_name);
+  add_parsed(command, "--job", "JOB", "Programs of one job are stopped together", run_options.job,
+             parse_name);
+  add_parsed(command, "--priority", "N", "0 to 15, for the policy `priority`", run_options.priority,
+             parse_priority);
+  command.add_option("--socket", run_options.socket, "The daemon's socket")->type_name("PATH");
+  command.formatter(std::make_shared<WithCommand>());
+  command.footer(kRunExamples);
+}
+
+void CommandLine::add_status() {
+  status_command = app.add_subcommand("status", "Show what gpreemptd knows and does");
+  status_command->add_flag("--json", status_json, "Machine-readable");
+  status_command->add_option("--socket", socket, "The daemon's socket")->type_name("PATH");
+  status_command->footer(kStatusExamples);
+  config_command = app.add_subcommand("config", "Check a configuration of gpreemptd");
+  CLI::App* check =
+      config_command->add_subcommand("check", "Say what is wrong, with line and column");
+  check->add_option("file", config_path, "The file")->type_name("FILE")->capture_default_str();
+  config_command->require_subcommand(1);
+}
+
 int CommandLine::run() {
+  if (!run_options.command.empty() && !*run_command) {
+    return usage_error("only `run` takes a program behind --", "see gpreempt run --help");
+  }
   if (show_version || *version_command) {
     return version();
   }
@@ -261,6 +342,20 @@ int CommandLine::run() {
   }
   if (*doctor_command) {
     return doctor(doctor_pid, doctor_json);
+  }
+  if (*run_command) {
+    if (run_options.command.empty()) {
+      return usage_error(
+          "no program is given",
+          fmt::format("gpreempt run --class {} -- PROGRAM ...", name(run_options.work_class)));
+    }
+    return cli::run(std::move(run_options));
+  }
+  if (*status_command) {
+    return scheduler_status(socket, status_json);
+  }
+  if (*config_command) {
+    return check_config(config_path);
   }
   if (*help_command) {
     return show_help();
@@ -296,8 +391,15 @@ int explain(const CLI::ParseError& error, const CommandLine& line, const std::st
 
 int main(int argc, char** argv) {
   CommandLine line;
+  // What follows "--" is the program of `run`: its options are not ours.
+  char** const end = argv + argc;
+  char** const separator =
+      std::find_if(argv, end, [](const char* word) { return std::string_view(word) == "--"; });
+  if (separator != end) {
+    line.run_options.command.assign(separator + 1, end);
+  }
   try {
-    line.app.parse(argc, argv);
+    line.app.parse(static_cast<int>(separator - argv), argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {
       return line.app.exit(error);  // --help

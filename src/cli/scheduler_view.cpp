@@ -1,0 +1,136 @@
+#include "cli/scheduler_view.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "base/types.h"
+#include "cli/text_table.h"
+
+namespace gp::cli {
+namespace {
+
+using nlohmann::json;
+
+const json& field(const json& object, const char* name) {
+  static const json kNone;
+  const auto found = object.is_object() ? object.find(name) : object.end();
+  return found == object.end() ? kNone : *found;
+}
+
+// Unknown is N/A.
+std::string text_of(const json& value) {
+  if (value.is_string()) {
+    return value.get<std::string>();
+  }
+  return value.is_null() ? "N/A" : value.dump();
+}
+
+std::string milliseconds(const json& microseconds) {
+  return microseconds.is_number() ? fmt::format("{:.1f}", microseconds.get<double>() / 1000)
+                                  : "N/A";
+}
+
+std::string seconds(const json& microseconds) {
+  return microseconds.is_number() ? fmt::format("{:.1f}", microseconds.get<double>() / 1e6) : "N/A";
+}
+
+std::string pids_of(const json& job) {
+  std::string text;
+  for (const json& pid : field(job, "pids")) {
+    text += fmt::format("{}{}", text.empty() ? "" : ",", text_of(pid));
+  }
+  return text;
+}
+
+// "debugger (3)": the mechanism in effect and its level.
+std::string mechanism_of(const json& job) {
+  const json& mechanism = field(job, "mechanism");
+  return mechanism.is_null()
+             ? "none yet"
+             : fmt::format("{} ({})", text_of(mechanism), text_of(field(job, "level")));
+}
+
+std::string jobs_table(const json& status) {
+  std::vector<Row> rows;
+  for (const json& job : field(status, "jobs")) {
+    rows.push_back({text_of(field(job, "job")), text_of(field(job, "class")),
+                    text_of(field(job, "state")), mechanism_of(job),
+                    text_of(field(job, "preemptions")), seconds(field(job, "stopped_us_total")),
+                    milliseconds(field(job, "last_stop_us")),
+                    milliseconds(field(job, "last_start_us")), pids_of(job)});
+  }
+  if (rows.empty()) {
+    return "No jobs.\n";
+  }
+  return layout({{"JOB"},
+                 {"CLASS"},
+                 {"STATE"},
+                 {"BY (LEVEL)"},
+                 {"STOPS", true},
+                 {"STOPPED s", true},
+                 {"STOP ms", true},
+                 {"START ms", true},
+                 {"PIDS"}},
+                rows);
+}
+
+std::string nodes_table(const json& status) {
+  std::vector<Row> rows;
+  for (const json& node : field(status, "nodes")) {
+    std::string running;
+    for (const json& job : field(node, "running")) {
+      running += fmt::format("{}{}", running.empty() ? "" : ", ", text_of(job));
+    }
+    rows.push_back({text_of(field(node, "gpu_id")), text_of(field(node, "hqds")),
+                    text_of(field(node, "compute_queues")), running.empty() ? "-" : running});
+  }
+  return rows.empty()
+             ? ""
+             : layout({{"GPU", true}, {"SLOTS", true}, {"QUEUES", true}, {"RUNNING"}}, rows);
+}
+
+// Why a process is not stopped in a better way, and what went wrong.
+std::string remarks(const json& status) {
+  std::string text;
+  for (const json& job : field(status, "jobs")) {
+    if (field(job, "error").is_string()) {
+      text += fmt::format("job {}: {}\n", text_of(field(job, "job")), text_of(field(job, "error")));
+    }
+    for (const json& process : field(job, "processes")) {
+      const json& why = field(process, "not_better");
+      if (why.is_string() && !why.get<std::string>().empty()) {
+        text += fmt::format("process {}: {}\n", text_of(field(process, "pid")), text_of(why));
+      }
+    }
+  }
+  return text.empty() ? "" : "\n" + text;
+}
+
+std::string latency_line(const json& status) {
+  const json& notice = field(field(status, "latency"), "busy_to_stopped_us");
+  const json& count = field(notice, "count");
+  if (!count.is_number() || count.get<u64>() == 0) {
+    return "";
+  }
+  return fmt::format(
+      "\nonline busy to offline stopped: p50 {} ms, p99 {} ms, max {} ms ({} times)\n",
+      milliseconds(field(notice, "p50")), milliseconds(field(notice, "p99")),
+      milliseconds(field(notice, "max")), text_of(count));
+}
+
+}  // namespace
+
+std::string scheduler_text(const json& status) {
+  std::string text =
+      fmt::format("gpreemptd (pid {}), policy {}\n\n", text_of(field(status, "daemon_pid")),
+                  text_of(field(status, "policy")));
+  text += jobs_table(status);
+  if (const std::string nodes = nodes_table(status); !nodes.empty()) {
+    text += "\n" + nodes;
+  }
+  return text + latency_line(status) + remarks(status);
+}
+
+}  // namespace gp::cli

@@ -1,0 +1,11 @@
+// The daemon's status as people read it: a pure function of its JSON.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace gp::cli {
+
+std::string scheduler_text(const nlohmann::json& status);
+
+}  // namespace gp::cli
