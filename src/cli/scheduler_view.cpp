@@ -76,12 +76,22 @@ std::string jobs_table(const json& status) {
                 rows);
 }
 
+// The nodes name jobs by id.
+std::string job_name(const json& status, const json& id) {
+  for (const json& job : field(status, "jobs")) {
+    if (field(job, "id") == id) {
+      return text_of(field(job, "job"));
+    }
+  }
+  return text_of(id);
+}
+
 std::string nodes_table(const json& status) {
   std::vector<Row> rows;
   for (const json& node : field(status, "nodes")) {
     std::string running;
     for (const json& job : field(node, "running")) {
-      running += fmt::format("{}{}", running.empty() ? "" : ", ", text_of(job));
+      running += fmt::format("{}{}", running.empty() ? "" : ", ", job_name(status, job));
     }
     rows.push_back({text_of(field(node, "gpu_id")), text_of(field(node, "hqds")),
                     text_of(field(node, "compute_queues")), running.empty() ? "-" : running});

@@ -36,6 +36,15 @@ TEST(SchedulerView, AJobIsALine) {
   EXPECT_TRUE(has(text, "1.2")) << "milliseconds";
 }
 
+TEST(SchedulerView, ANodeNamesTheJobsThatRun) {
+  json job = one_job();
+  job["id"] = 3;
+  const json node = {{"gpu_id", 9770}, {"hqds", 24}, {"compute_queues", 1}, {"running", {3, 4}}};
+  const std::string text =
+      scheduler_text({{"jobs", json::array({job})}, {"nodes", json::array({node})}});
+  EXPECT_TRUE(has(text, "resnet, 4")) << text;
+}
+
 TEST(SchedulerView, UnknownIsNotZero) {
   const std::string text = scheduler_text({{"jobs", json::array({one_job()})}});
   EXPECT_TRUE(has(text, "N/A")) << text;
