@@ -9,6 +9,9 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/log.h"
+#include "discover/classify.h"
+#include "discover/process_files.h"
 #include "kfd/os.h"
 
 namespace gp::daemon {
@@ -48,7 +51,28 @@ std::optional<ProcessId> Processes::find(pid_t pid) const {
 
 Result<ProcessId> Processes::join(pid_t pid, uid_t uid, gid_t gid) {
   const ProcessKey key = TRY(discover::process_key(kfd::system_os(), {}, pid));
-  return add(key, uid, gid);
+  const ProcessId id = TRY(add(key, uid, gid));
+  look_at(records_.at(id));
+  return id;
+}
+
+// What a rule of the configuration or the environment says; whose agent speaks for it is not seen
+// by discovery.
+void Processes::look_at(Record& record) const {
+  const auto facts = discover::read_process(kfd::system_os(), "/proc", record.key.pid, true);
+  if (!facts) {
+    return;  // it has ended: its pidfd tells
+  }
+  discover::Process process;
+  process.key = record.key;
+  process.uid = facts->uid;
+  process.command = facts->command;
+  std::vector<std::string> warnings;
+  discover::classify(process, config_.classes, facts->environ, facts->cgroup, warnings);
+  for (const std::string& warning : warnings) {
+    log_warning("process {}: {}", record.key.pid, warning);
+  }
+  record.seen = process;
 }
 
 Result<ProcessId> Processes::add(const ProcessKey& key, uid_t uid, gid_t gid) {
@@ -172,7 +196,8 @@ void Processes::seen(const SeenProcess& seen) {
 }
 
 void Processes::refresh() {
-  for (const auto& [id, record] : records_) {
+  for (auto& [id, record] : records_) {
+    look_at(record);
     update(id);
   }
 }

@@ -55,6 +55,7 @@ class Processes {
   };
   Result<sched::ProcessId> add(const discover::ProcessKey& key, uid_t uid, gid_t gid);
   sched::ProcessFacts facts_of(const Record& record) const;
+  void look_at(Record& record) const;
   void update(sched::ProcessId id);
   void ended(sched::ProcessId id);
 

@@ -1,0 +1,89 @@
+#include "config/config.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+namespace gp::config {
+namespace {
+
+std::string error_of(std::string_view text) {
+  const auto config = parse(text, "gpreemptd.toml");
+  return config ? "no error" : config.error().what;
+}
+
+TEST(Config, MayBeEmpty) {
+  const auto config = parse("", "gpreemptd.toml");
+  ASSERT_TRUE(config);
+  EXPECT_STREQ(config->settings.policy->name, "strict");
+  EXPECT_EQ(config->settings.lease_ns, 2'000'000'000U);
+}
+
+TEST(Config, SetsWhatItSays) {
+  const auto config = parse(R"(
+policy = "share"
+mechanisms = ["debugger", "criu"]
+lease = "500ms"
+socket_mode = "0660"
+[parameters]
+linger_max = "1.5ms"
+share = 0.25
+stop_normal = true
+[classes]
+online_from = 12
+[[classes.rule]]
+command = "train.py"
+class = "offline"
+[[grant]]
+uid = 1000
+preempt_others = true
+)",
+                            "gpreemptd.toml");
+  ASSERT_TRUE(config) << config.error().message();
+  EXPECT_STREQ(config->settings.policy->name, "share");
+  EXPECT_TRUE(config->settings.ways.has(sched::Way::criu));
+  EXPECT_FALSE(config->settings.ways.has(sched::Way::self_debug));
+  EXPECT_EQ(config->settings.lease_ns, 500'000'000U);
+  EXPECT_EQ(config->socket_mode, 0660U);
+  EXPECT_EQ(config->settings.parameters.linger_max_ns, 1'500'000U);
+  EXPECT_EQ(config->settings.parameters.share, 0.25);
+  EXPECT_TRUE(config->settings.parameters.stop_normal);
+  EXPECT_EQ(config->classes.online_from, 12U);
+  ASSERT_EQ(config->classes.rules.size(), 1U);
+  EXPECT_EQ(config->classes.rules[0].command, "train.py");
+  ASSERT_EQ(config->grants.size(), 1U);
+  EXPECT_TRUE(config->grants[0].preempt_others);
+}
+
+TEST(Config, SaysWhereItIsWrong) {
+  EXPECT_EQ(error_of("policy = \"fair\""),
+            "gpreemptd.toml:1:10: there is no policy 'fair'; there are: strict, share, priority, "
+            "slo");
+  EXPECT_EQ(error_of("\n[parameters]\n  share = 2\n"),
+            "gpreemptd.toml:3:11: 2 is out of range: 0 to 0.9");
+  EXPECT_EQ(error_of("lease = 2"), "gpreemptd.toml:1:9: a text in quotation marks is expected");
+  EXPECT_EQ(error_of("lease = \"2\""),
+            "gpreemptd.toml:1:9: '2' is no duration; write \"20ms\" or \"1.5s\"");
+  EXPECT_EQ(error_of("mechanisms = [\"debugger\",\n \"magic\"]"),
+            "gpreemptd.toml:2:2: there is no mechanism 'magic'");
+  EXPECT_TRUE(error_of("[[grant]]\npreempt_others = true").starts_with("gpreemptd.toml:1:"));
+}
+
+TEST(Config, RefusesUnknownKeys) {
+  const std::string error = error_of("[parameters]\nlinger_mx = \"1ms\"");
+  EXPECT_TRUE(error.starts_with("gpreemptd.toml:2:13: unknown key 'linger_mx'; known here: "))
+      << error;
+}
+
+TEST(Config, RefusesWhatIsNoToml) {
+  EXPECT_TRUE(error_of("policy = ").starts_with("gpreemptd.toml:1:"));
+}
+
+TEST(Config, NamesAFileThatIsNotThere) {
+  const auto config = load("/nonexistent/gpreemptd.toml");
+  ASSERT_FALSE(config);
+  EXPECT_EQ(config.error().code, ENOENT);
+}
+
+}  // namespace
+}  // namespace gp::config

@@ -1,0 +1,86 @@
+// Runs the real gpreemptd, HIP programs with and without the agent, and clients of all manners. The
+// cases that need a GPU run under `vgpu run`.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/types.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "control/client.h"
+
+namespace gp::daemon {
+
+using Words = std::vector<std::string>;
+using Environment = std::map<std::string, std::string>;
+
+// Waits until it is so; false if that takes longer than anything here may take.
+bool eventually(const std::function<bool()>& condition);
+
+// A program with pipes to its input and output; standard error goes to a file.
+class Program {
+ public:
+  Program(const Words& words, const Environment& environment, const std::string& error_file = "");
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+  ~Program();  // kills it
+
+  pid_t pid() const { return pid_; }
+  std::string line();  // the next it prints; empty if it ended
+  bool say(const std::string& line) const;
+  std::string ask(const std::string& line) { return say(line) ? this->line() : ""; }
+  void signal(int number) const { ::kill(pid_, number); }
+  int wait();  // as a shell shows it
+  bool ended();
+
+ private:
+  pid_t pid_ = 0;
+  UniqueFd in_, out_;
+  std::string unread_;
+  bool waited_ = false;
+};
+
+class DaemonTest : public testing::Test {
+ protected:
+  void SetUp() override;
+  void TearDown() override;
+
+  const std::string& directory() const { return directory_; }
+  std::string socket() const { return directory_ + "/gpreemptd.sock"; }
+  std::string config_file() const { return directory_ + "/gpreemptd.toml"; }
+  void write_config(const std::string& text) const;
+  // Starts the daemon and waits until it answers.
+  void start_daemon(const std::string& config = "", const Environment& environment = {});
+  Program& guardian() { return *guardian_; }
+  pid_t daemon_pid();  // of the guardian's child; asks it
+  int stop_daemon();
+  std::string log() const;
+
+  nlohmann::json status();
+  // The job that this process belongs to; null if there is none.
+  nlohmann::json job_of(pid_t pid);
+  bool has_state(pid_t pid, const std::string& state) {
+    return eventually([&] { return job_of(pid)["state"] == state; });
+  }
+
+  // HIP programs (tests/hip/agent_puppet.hip): "launch" begins endless work, "finish" ends it.
+  std::unique_ptr<Program> online();
+  std::unique_ptr<Program> offline(const Environment& more = {});
+  std::unique_ptr<Program> puppet(const Environment& environment);
+  static unsigned long value(Program& puppet) { return std::stoul(puppet.ask("value")); }
+  static bool runs(Program& puppet);
+  static bool stands_still(Program& puppet);
+
+ private:
+  std::string directory_;
+  std::unique_ptr<Program> guardian_;
+};
+
+}  // namespace gp::daemon

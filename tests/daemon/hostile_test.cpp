@@ -1,0 +1,179 @@
+// Clients that mean harm, or are broken: they disturb only themselves.
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+#include <cstring>
+#include <random>
+
+#include "base/socket.h"
+#include "control/page.h"
+#include "daemon/daemon_support.h"
+
+namespace gp::daemon {
+namespace {
+
+class Hostile : public DaemonTest {
+ protected:
+  void SetUp() override {
+    DaemonTest::SetUp();
+    start_daemon("connections_per_user = 40\nmessages_per_second = 100\n");
+    pid_ = daemon_pid();
+  }
+  void TearDown() override {
+    if (!HasFailure()) {
+      EXPECT_EQ(daemon_pid(), pid_) << "the daemon has died of it";
+    }
+    DaemonTest::TearDown();
+  }
+  UniqueFd connect() {
+    auto connection = connect_to(socket());
+    EXPECT_TRUE(connection);
+    return connection ? std::move(*connection) : UniqueFd();
+  }
+  // Whether the daemon closes the connection.
+  static bool is_cut_off(const UniqueFd& connection) {
+    char buffer[4096];
+    for (;;) {
+      pollfd ready = {connection.get(), POLLIN, 0};
+      if (::poll(&ready, 1, 10'000) != 1) {
+        return false;
+      }
+      if (::recv(connection.get(), buffer, sizeof buffer, MSG_DONTWAIT) <= 0) {
+        return true;
+      }
+    }
+  }
+  static void send(const UniqueFd& connection, std::span<const u8> bytes) {
+    ::send(connection.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  }
+
+ private:
+  pid_t pid_ = 0;
+};
+
+// Sends a message with files, as an agent does.
+void send_with_files(int socket, std::span<const u8> bytes, std::span<const int> files) {
+  alignas(cmsghdr) char room[CMSG_SPACE(8 * sizeof(int))] = {};
+  iovec part = {const_cast<u8*>(bytes.data()), bytes.size()};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = room;
+  message.msg_controllen = CMSG_SPACE(files.size_bytes());
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(files.size_bytes());
+  std::memcpy(CMSG_DATA(header), files.data(), files.size_bytes());
+  ::sendmsg(socket, &message, MSG_NOSIGNAL);
+}
+
+TEST_F(Hostile, GarbageIsCutOff) {
+  std::mt19937 random(3);
+  for (const std::size_t size : {1UL, 15UL, 16UL, 100UL, 5000UL}) {
+    const UniqueFd connection = connect();
+    std::vector<u8> bytes(size);
+    for (u8& byte : bytes) {
+      byte = static_cast<u8>(random());
+    }
+    send(connection, bytes);
+    EXPECT_TRUE(is_cut_off(connection)) << size;
+  }
+}
+
+TEST_F(Hostile, AMessageLargerThanAnyIsCutOff) {
+  const UniqueFd connection = connect();
+  std::vector<u8> bytes(100'000);
+  const control::Header header{.kind = control::Kind::status, .size = 100'000};
+  std::memcpy(bytes.data(), &header, sizeof header);
+  send(connection, bytes);
+  EXPECT_TRUE(is_cut_off(connection));
+}
+
+TEST_F(Hostile, EveryKindWithTheWrongLengthIsRefused) {
+  for (u16 kind = 0; kind < 128; ++kind) {
+    const UniqueFd connection = connect();
+    std::vector<u8> bytes(sizeof(control::Header) + 3);
+    const control::Header header{.kind = static_cast<control::Kind>(kind),
+                                 .size = static_cast<u32>(bytes.size())};
+    std::memcpy(bytes.data(), &header, sizeof header);
+    send(connection, bytes);
+  }
+  EXPECT_EQ(status()["jobs"].size(), 0U);
+}
+
+TEST_F(Hostile, AFloodIsCutOff) {
+  const UniqueFd connection = connect();
+  const control::Header header{.kind = control::Kind::resume, .size = sizeof(control::Header)};
+  for (int i = 0; i < 100'000; ++i) {
+    if (::send(connection.get(), &header, sizeof header, MSG_NOSIGNAL) < 0) {
+      break;
+    }
+  }
+  EXPECT_TRUE(is_cut_off(connection));
+}
+
+TEST_F(Hostile, WhoDoesNotReadIsCutOff) {
+  const UniqueFd connection = connect();
+  const control::Header header{.kind = control::Kind::status, .size = sizeof(control::Header)};
+  for (int i = 0; i < 100'000; ++i) {
+    if (::send(connection.get(), &header, sizeof header, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 &&
+        errno != EAGAIN) {
+      break;
+    }
+  }
+  EXPECT_TRUE(is_cut_off(connection));
+}
+
+TEST_F(Hostile, OneUserCannotTakeAllConnections) {
+  std::vector<UniqueFd> connections;
+  for (int i = 0; i < 60; ++i) {
+    connections.push_back(connect());
+  }
+  EXPECT_TRUE(is_cut_off(connections.back()));
+  connections.clear();
+  EXPECT_EQ(status()["schema_version"], 1);  // and it recovers
+}
+
+TEST_F(Hostile, APageThatCanShrinkIsRefused) {
+  const UniqueFd connection = connect();
+  const UniqueFd page(::memfd_create("page", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  const UniqueFd wake(::eventfd(0, EFD_CLOEXEC));
+  ASSERT_EQ(::ftruncate(page.get(), control::kPageBytes), 0);
+  const control::Page content;
+  ASSERT_GT(::pwrite(page.get(), &content, sizeof content, 0), 0);
+  const int files[] = {page.get(), wake.get()};
+  send_with_files(connection.get(), control::bytes_of(control::Hello{}), files);
+  EXPECT_TRUE(is_cut_off(connection));
+}
+
+TEST_F(Hostile, FilesOfTheWrongKindAreRefused) {
+  const UniqueFd file(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+  const int files[] = {file.get(), file.get(), file.get(), file.get(), file.get(), file.get()};
+  for (const std::size_t count : {1UL, 2UL, 6UL}) {
+    const UniqueFd connection = connect();
+    send_with_files(connection.get(), control::bytes_of(control::Hello{}), {files, count});
+    EXPECT_TRUE(is_cut_off(connection)) << count;
+  }
+}
+
+TEST_F(Hostile, ProcessesOfNobodyCannotBeGoverned) {
+  auto client = control::Client::connect(socket());
+  ASSERT_TRUE(client);
+  control::Suspend suspend;
+  suspend.pid = 1;
+  suspend.duration_ns = 1'000'000;
+  EXPECT_FALSE(client->ask(suspend));
+  suspend.pid = 0;
+  suspend.duration_ns = ~u64{0};
+  EXPECT_FALSE(client->ask(suspend));
+  control::SetJob set;
+  set.priority = 99;
+  EXPECT_FALSE(client->ask(set));
+}
+
+}  // namespace
+}  // namespace gp::daemon

@@ -1,0 +1,147 @@
+// Starting, reloading, ending; what a service manager sees. No GPU is needed.
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "daemon/daemon_support.h"
+
+namespace gp::daemon {
+namespace {
+
+using Lifecycle = DaemonTest;
+
+// A word of /proc/<pid>/stat, counted as proc(5) does.
+unsigned long stat_field(pid_t pid, int field) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  std::istringstream rest(text.substr(text.rfind(')') + 2));
+  std::string word;
+  for (int i = 3; i <= field; ++i) {
+    rest >> word;
+  }
+  return std::stoul(word);
+}
+
+unsigned long status_number(pid_t pid, const std::string& name) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/status");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with(name + ":")) {
+      return std::stoul(line.substr(name.size() + 1));
+    }
+  }
+  return 0;
+}
+
+TEST_F(Lifecycle, EndsInGoodOrderAndLeavesNoSocket) {
+  start_daemon();
+  EXPECT_EQ(status()["schema_version"], 1);
+  EXPECT_EQ(stop_daemon(), 0);
+  EXPECT_FALSE(std::filesystem::exists(socket()));
+}
+
+TEST_F(Lifecycle, RefusesASecondDaemonOnTheSameSocket) {
+  start_daemon();
+  Program second({GPREEMPT_BIN_DIR "/gpreemptd", "--config", config_file(), "--socket", socket()},
+                 {}, directory() + "/second");
+  EXPECT_EQ(second.wait(), 1);
+  EXPECT_EQ(status()["policy"], "strict");
+}
+
+TEST_F(Lifecycle, RefusesAWrongConfiguration) {
+  write_config("policy = \"fair\"\n");
+  Program daemon({GPREEMPT_BIN_DIR "/gpreemptd", "--config", config_file(), "--socket", socket()},
+                 {}, directory() + "/log");
+  EXPECT_EQ(daemon.wait(), 1);
+  EXPECT_NE(log().find("gpreemptd.toml:1:10: there is no policy 'fair'"), std::string::npos);
+}
+
+TEST_F(Lifecycle, ReloadsOnSighupAndKeepsTheOldConfigurationIfTheNewIsWrong) {
+  start_daemon("policy = \"strict\"\n");
+  write_config("policy = \"share\"\n");
+  guardian().signal(SIGHUP);
+  EXPECT_TRUE(eventually([&] { return status()["policy"] == "share"; }));
+  write_config("policy = 7\n");
+  guardian().signal(SIGHUP);
+  EXPECT_TRUE(eventually(
+      [&] { return log().find("the configuration stays as it was") != std::string::npos; }));
+  EXPECT_EQ(status()["policy"], "share");
+  auto client = control::Client::connect(socket());
+  ASSERT_TRUE(client);
+  const auto reloaded = client->text(control::Kind::reload);
+  EXPECT_FALSE(reloaded);
+  write_config("policy = \"slo\"\n");
+  EXPECT_TRUE(client->text(control::Kind::reload));
+  EXPECT_EQ(status()["policy"], "slo");
+}
+
+TEST_F(Lifecycle, StartsInSpiteOfADamagedJournal) {
+  std::ofstream(socket() + ".journal") << std::string(1000, 'x');
+  start_daemon();
+  EXPECT_NE(log().find("are damaged"), std::string::npos);
+}
+
+TEST_F(Lifecycle, ReplacesADaemonThatWasKilled) {
+  start_daemon();
+  const pid_t before = daemon_pid();
+  ::kill(before, SIGKILL);
+  EXPECT_TRUE(eventually([&] { return daemon_pid() != before; }));
+  EXPECT_FALSE(guardian().ended());
+}
+
+TEST_F(Lifecycle, GivesUpADaemonThatDiesAgainAndAgain) {
+  start_daemon();
+  for (int i = 0; i < 5; ++i) {
+    const pid_t pid = daemon_pid();
+    ::kill(pid, SIGKILL);
+    eventually([&] { return ::kill(pid, 0) != 0; });
+  }
+  EXPECT_TRUE(eventually([&] { return guardian().ended(); }));
+}
+
+TEST_F(Lifecycle, TellsTheServiceManager) {
+  const UniqueFd manager(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string path = directory() + "/notify";
+  std::memcpy(address.sun_path, path.c_str(), path.size());
+  ASSERT_EQ(::bind(manager.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  const auto next = [&] {
+    char text[256];
+    const ssize_t size = ::recv(manager.get(), text, sizeof text, 0);
+    return std::string(text, size > 0 ? static_cast<std::size_t>(size) : 0);
+  };
+  start_daemon("", {{"NOTIFY_SOCKET", path}, {"WATCHDOG_USEC", "20000"}});
+  EXPECT_EQ(next(), "READY=1");
+  EXPECT_EQ(next(), "WATCHDOG=1");
+  EXPECT_EQ(next(), "WATCHDOG=1");
+  stop_daemon();
+  std::string last;
+  while (last != "STOPPING=1") {
+    last = next();
+  }
+}
+
+// 0 % CPU and no wake-ups: context switches do not count up while nothing happens.
+TEST_F(Lifecycle, SleepsWhenThereIsNothingToDo) {
+  start_daemon();
+  const pid_t daemon = daemon_pid();
+  const auto switches = [&] {
+    return status_number(daemon, "voluntary_ctxt_switches") +
+           status_number(guardian().pid(), "voluntary_ctxt_switches");
+  };
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // the last client has gone by then
+  const unsigned long before = switches(), cpu_before = stat_field(daemon, 14);
+  std::this_thread::sleep_for(std::chrono::seconds(2));
+  EXPECT_EQ(switches(), before);
+  EXPECT_EQ(stat_field(daemon, 14), cpu_before);
+  EXPECT_LT(status_number(daemon, "RssAnon"), 10'000U);  // kB
+}
+
+}  // namespace
+}  // namespace gp::daemon
