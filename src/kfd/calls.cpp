@@ -117,6 +117,17 @@ int debug_queue_snapshot(const Channel& channel, pid_t pid, u64 clear_mask,
 int criu_pause(const Channel& channel) { return criu_call(channel, abi::criu_process_info); }
 int criu_unpause(const Channel& channel) { return criu_call(channel, abi::criu_unpause); }
 
+int wait_event(const Channel& channel, u32 event_id, u32 timeout_ms) {
+  abi::EventData event = {};
+  event.event_id = event_id;
+  abi::WaitEventsArgs args = {};
+  args.events_ptr = address_of(&event);
+  args.num_events = 1;
+  args.timeout = timeout_ms;
+  const int result = call(channel, kBoth, abi::kfd_wait_events, args);
+  return result < 0 ? result : args.wait_result == abi::wait_complete ? 1 : 0;
+}
+
 int early_preempt_queue(const Channel& channel, u32 queue_id, u32 timeout_ms) {
   abi::EarlyPreemptArgs args = {queue_id, abi::early_save, timeout_ms, 0};
   static_assert(_IOC(kBoth, abi::kKfdIoctlBase, abi::early_preempt_queue, sizeof(args)) ==

@@ -75,6 +75,10 @@ int debug_queue_snapshot(const Channel& channel, pid_t pid, u64 clear_mask,
 int criu_pause(const Channel& channel);
 int criu_unpause(const Channel& channel);
 
+// Waits until this event of the own process is raised, which it then no longer is, or `timeout_ms`
+// have passed: 1 or 0.
+int wait_event(const Channel& channel, u32 event_id, u32 timeout_ms);
+
 // ---- early driver builds: own process only (abi/early.h) ----
 
 int early_preempt_queue(const Channel& channel, u32 queue_id, u32 timeout_ms);

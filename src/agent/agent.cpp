@@ -1,0 +1,91 @@
+// libgpreempt_agent.so: loaded by ROCr through HSA_TOOLS_LIB during hsa_init(). It lives in other
+// people's programs: libc only, no exceptions, and every failure leaves the program as it would be
+// without the agent.
+#include "agent/agent.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "agent/hooks.h"
+#include "agent/queues.h"
+#include "agent/service.h"
+#include "agent/stopper.h"
+#include "agent/watcher.h"
+
+namespace gp::agent {
+namespace {
+
+constinit int kfd_fd = -1;
+constinit pthread_mutex_t life = PTHREAD_MUTEX_INITIALIZER;
+
+// A child has none of the parent's threads and queues. It does nothing until it execs; above all it
+// must not keep the parent's connection open.
+void in_forked_child() {
+  disable_hooks();
+  service.forget_in_child();
+  close(kfd_fd);
+  kfd_fd = -1;
+}
+
+// exit(): HIP's own clean-up, which was registered before and so comes later, must find queues that
+// run.
+void at_exit() {
+  disable_hooks();
+  service.stop(false);
+  stopper.shut_down();
+}
+
+bool load(HsaApiTable* table) {
+  kfd_fd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+  if (kfd_fd < 0 || !install_hooks(table)) {
+    return false;
+  }
+  const kfd::Channel channel{.fd = kfd_fd};
+  stopper.prepare(channel);
+  static bool registered = false;
+  if (!registered) {
+    registered = pthread_atfork(nullptr, nullptr, in_forked_child) == 0 && atexit(at_exit) == 0;
+  }
+  enable_hooks();
+  return true;
+}
+
+void unload() {
+  disable_hooks();
+  service.stop(true);
+  watcher.stop();
+  stopper.shut_down();
+  {
+    const Queues::Lock lock(queues);
+    queues.forget_all();
+  }
+  close(kfd_fd);
+  kfd_fd = -1;
+}
+
+}  // namespace
+
+void start_service() {
+  pthread_mutex_lock(&life);
+  service.start(kfd::Channel{.fd = kfd_fd});
+  service.queues_changed();
+  pthread_mutex_unlock(&life);
+}
+
+}  // namespace gp::agent
+
+// The interface of HSA tools. True keeps the library loaded.
+extern "C" __attribute__((visibility("default"))) bool OnLoad(HsaApiTable* table,
+                                                              uint64_t /*version*/,
+                                                              uint64_t /*failed_count*/,
+                                                              const char* const* /*failed*/) {
+  // Without a device or with a table we do not know there is nothing to do, but to fail would be
+  // to disturb.
+  gp::agent::load(table);
+  return true;
+}
+
+// The runtime shuts down; its table is its own again and the library may be closed next.
+extern "C" __attribute__((visibility("default"))) void OnUnload() { gp::agent::unload(); }

@@ -1,0 +1,218 @@
+// Work is seen where it is submitted: at the doorbell of its queue. Streams, graphs, cooperative
+// launches and everything else that a program may call it by come through here.
+//
+// AMD's queues accept only stores as rings of their doorbell (DoorbellSignal, ROCr signal.h: every
+// other operation on it is an assertion), so four functions are all through which it can be rung.
+#include "agent/hooks.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "agent/agent.h"
+#include "agent/queues.h"
+#include "agent/service.h"
+#include "agent/stopper.h"
+#include "agent/watcher.h"
+
+namespace gp::agent {
+
+constinit Runtime runtime;
+
+namespace {
+
+constinit std::atomic<bool> enabled{false};
+
+bool is_enabled() { return enabled.load(std::memory_order_acquire); }
+
+// ---- doorbells ----
+
+template <auto Original>
+void store(hsa_signal_t signal, hsa_signal_value_t value) {
+  const bool first =
+      watcher.watching() && queues.is_doorbell(signal) && is_enabled() && watcher.submitting();
+  (runtime.*Original)(signal, value);
+  if (first) {
+    watcher.submitted();
+  }
+}
+
+// ---- queues ----
+
+// KFD's name of the GPU. 0 if it is none or cannot be told.
+u32 gpu_id_of(hsa_agent_t agent) {
+  u32 node = 0;
+  if (runtime.agent_get_info(agent,
+                             static_cast<hsa_agent_info_t>(HSA_AMD_AGENT_INFO_DRIVER_NODE_ID),
+                             &node) != HSA_STATUS_SUCCESS) {
+    return 0;
+  }
+  char path[96], text[32] = {};
+  snprintf(path, sizeof path, "/sys/devices/virtual/kfd/kfd/topology/nodes/%u/gpu_id", node);
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) {
+    return 0;
+  }
+  const ssize_t size = read(fd, text, sizeof text - 1);
+  close(fd);
+  return size > 0 ? static_cast<u32>(strtoul(text, nullptr, 10)) : 0;
+}
+
+void track(hsa_queue_t* made, u32 gpu_id) {
+  mechanism::inside::Ring ring;
+  {
+    const Queues::Lock lock(queues);
+    TrackedQueue* queue = queues.add(made);
+    if (queue == nullptr) {
+      stopper.not_created();
+      return;
+    }
+    queue->gpu_id = gpu_id;
+    ring = {queue->ring_base, queue->ring_bytes, gpu_id, queue->priority};
+  }
+  stopper.created(ring);
+  stopper.stop_new_queues();
+  start_service();
+}
+
+hsa_status_t queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
+                          void (*callback)(hsa_status_t, hsa_queue_t*, void*), void* data,
+                          uint32_t private_segment_size, uint32_t group_segment_size,
+                          hsa_queue_t** queue) {
+  if (!is_enabled()) {
+    return runtime.queue_create(agent, size, type, callback, data, private_segment_size,
+                                group_segment_size, queue);
+  }
+  const u32 gpu_id = gpu_id_of(agent);
+  stopper.creating();
+  const hsa_status_t status = runtime.queue_create(agent, size, type, callback, data,
+                                                   private_segment_size, group_segment_size, queue);
+  if (status == HSA_STATUS_SUCCESS) {
+    track(*queue, gpu_id);
+  } else {
+    stopper.not_created();
+  }
+  return status;
+}
+
+// The queue leaves the hands of the watcher before it is destroyed, and the driver has it running:
+// DESTROY_QUEUE waits for a suspended one. The marker is given up when it cannot complete any more.
+template <class Destroy>
+hsa_status_t forget_and(hsa_queue_t* queue, Destroy destroy) {
+  TrackedQueue* slot = nullptr;
+  u64 ring_base = 0;
+  if (is_enabled()) {
+    const Queues::Lock lock(queues);
+    slot = queues.find(queue);
+    if (slot != nullptr) {
+      ring_base = slot->ring_base;
+      queues.set_gone(*slot);
+    }
+  }
+  if (slot == nullptr) {
+    return destroy(queue);
+  }
+  stopper.destroying(ring_base);
+  const hsa_status_t status = destroy(queue);
+  {
+    const Queues::Lock lock(queues);
+    Watcher::abandon_marker(*slot);
+  }
+  service.queues_changed();
+  return status;
+}
+
+hsa_status_t queue_destroy(hsa_queue_t* queue) { return forget_and(queue, runtime.queue_destroy); }
+hsa_status_t queue_inactivate(hsa_queue_t* queue) {
+  return forget_and(queue, runtime.queue_inactivate);
+}
+
+// ---- priorities ----
+
+// What ROCr makes of them (hsa_ext_amd.cpp, hsa_amd_queue_set_priority) in KFD's terms
+// (libhsakmt queues.c, priority_map). ROCr 1.14 keeps the highest for itself.
+u32 kfd_priority(hsa_amd_queue_priority_t priority) {
+  constexpr u32 kLow = 0, kNormal = 7, kHigh = 11, kHighBefore = 15;
+  constexpr u16 kKeepsHighest = 14;
+  u16 minor = 0;
+  switch (priority) {
+    case HSA_AMD_QUEUE_PRIORITY_LOW: return kLow;
+    case HSA_AMD_QUEUE_PRIORITY_NORMAL: return kNormal;
+    case HSA_AMD_QUEUE_PRIORITY_HIGH: break;
+  }
+  runtime.system_get_info(HSA_SYSTEM_INFO_VERSION_MINOR, &minor);
+  return minor >= kKeepsHighest ? kHigh : kHighBefore;
+}
+
+hsa_status_t queue_set_priority(hsa_queue_t* queue, hsa_amd_queue_priority_t priority) {
+  u64 ring_base = 0;
+  if (is_enabled()) {
+    const Queues::Lock lock(queues);
+    if (TrackedQueue* slot = queues.find(queue)) {
+      slot->priority = kfd_priority(priority);
+      ring_base = slot->ring_base;
+    }
+  }
+  // The runtime's call would also set the percentage to 100 and so start a queue that
+  // UPDATE_QUEUE has stopped.
+  if (ring_base != 0 && stopper.note_priority(ring_base, kfd_priority(priority))) {
+    const Queues::Lock lock(queues);
+    if (TrackedQueue* slot = queues.find(queue)) {
+      slot->priority_deferred = true;
+      slot->wanted_priority = priority;
+      return HSA_STATUS_SUCCESS;
+    }
+  }
+  return runtime.set_priority(queue, priority);
+}
+
+template <class Function>
+void replace(Function*& entry, Function*& original, Function* ours) {
+  original = entry;
+  entry = ours;
+}
+
+void save_originals(const CoreApiTable& core) {
+  runtime.load_read_index = core.hsa_queue_load_read_index_scacquire_fn;
+  runtime.load_write_index = core.hsa_queue_load_write_index_scacquire_fn;
+  runtime.cas_write_index = core.hsa_queue_cas_write_index_scacq_screl_fn;
+  runtime.agent_get_info = core.hsa_agent_get_info_fn;
+  runtime.system_get_info = core.hsa_system_get_info_fn;
+  runtime.signal_create = core.hsa_signal_create_fn;
+  runtime.signal_destroy = core.hsa_signal_destroy_fn;
+  runtime.signal_load = core.hsa_signal_load_scacquire_fn;
+}
+
+}  // namespace
+
+bool install_hooks(HsaApiTable* table) {
+  // `minor` is the size of a table: a runtime may be older than the functions we use.
+  CoreApiTable& core = *table->core_;
+  AmdExtTable& extension = *table->amd_ext_;
+  const bool known =
+      table->version.major_id == HSA_API_TABLE_MAJOR_VERSION &&
+      core.version.minor_id >= offsetof(CoreApiTable, hsa_signal_group_create_fn) &&
+      extension.version.minor_id >= offsetof(AmdExtTable, hsa_amd_memory_lock_to_pool_fn);
+  if (!known) {
+    return false;
+  }
+  save_originals(core);
+  replace(core.hsa_signal_store_relaxed_fn, runtime.store_relaxed, store<&Runtime::store_relaxed>);
+  replace(core.hsa_signal_store_screlease_fn, runtime.store_screlease,
+          store<&Runtime::store_screlease>);
+  replace(core.hsa_signal_silent_store_relaxed_fn, runtime.silent_store_relaxed,
+          store<&Runtime::silent_store_relaxed>);
+  replace(core.hsa_signal_silent_store_screlease_fn, runtime.silent_store_screlease,
+          store<&Runtime::silent_store_screlease>);
+  replace(core.hsa_queue_create_fn, runtime.queue_create, queue_create);
+  replace(core.hsa_queue_destroy_fn, runtime.queue_destroy, queue_destroy);
+  replace(core.hsa_queue_inactivate_fn, runtime.queue_inactivate, queue_inactivate);
+  replace(extension.hsa_amd_queue_set_priority_fn, runtime.set_priority, queue_set_priority);
+  return true;
+}
+
+void enable_hooks() { enabled.store(true, std::memory_order_release); }
+void disable_hooks() { enabled.store(false, std::memory_order_release); }
+
+}  // namespace gp::agent

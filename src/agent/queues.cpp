@@ -1,0 +1,64 @@
+#include "agent/queues.h"
+
+#include "abi/aql.h"
+
+namespace gp::agent {
+
+constinit Queues queues;
+
+TrackedQueue* Queues::add(hsa_queue_t* queue) {
+  TrackedQueue* slot = nullptr;
+  for (TrackedQueue& candidate : *this) {
+    // A marker that is still waited for belongs to the queue before.
+    if (candidate.state == QueueState::free && !candidate.marker_out) {
+      slot = &candidate;
+      break;
+    }
+  }
+  if (slot == nullptr && used_ == kMostTracked) {
+    return nullptr;
+  }
+  if (!doorbells_.insert(queue->doorbell_signal.handle)) {
+    return nullptr;
+  }
+  if (slot == nullptr) {
+    slot = &slots_[used_++];
+  }
+  const hsa_signal_t marker = slot->marker;
+  *slot = TrackedQueue();
+  slot->marker = marker;
+  slot->state = QueueState::live;
+  slot->queue = queue;
+  slot->many_producers = queue->type != HSA_QUEUE_TYPE_SINGLE;
+  slot->doorbell = queue->doorbell_signal.handle;
+  slot->ring_base = reinterpret_cast<u64>(queue->base_address);
+  slot->ring_bytes = queue->size * abi::kPacketSize;
+  return slot;
+}
+
+TrackedQueue* Queues::find(const hsa_queue_t* queue) {
+  for (TrackedQueue& slot : *this) {
+    if (slot.state == QueueState::live && slot.queue == queue) {
+      return &slot;
+    }
+  }
+  return nullptr;
+}
+
+void Queues::set_gone(TrackedQueue& queue) {
+  doorbells_.erase(queue.doorbell);
+  queue.state = QueueState::gone;
+  queue.queue = nullptr;
+}
+
+void Queues::release(TrackedQueue& queue) { queue.state = QueueState::free; }
+
+void Queues::forget_all() {
+  doorbells_.clear();
+  for (TrackedQueue& slot : *this) {
+    slot = TrackedQueue();
+  }
+  used_ = 0;
+}
+
+}  // namespace gp::agent

@@ -1,0 +1,71 @@
+// The agent's thread: keeps the connection to the daemon, carries out its commands, ends leases
+// that are overdue, and starts everything when the connection ends.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+
+#include "agent/link.h"
+#include "agent/stopper.h"
+#include "control/page.h"
+#include "kfd/channel.h"
+
+namespace gp::agent {
+
+class Service {
+ public:
+  // Starts the thread if it does not run yet; called when the program makes its first queue.
+  void start(const kfd::Channel& channel);
+  // Has the thread look at the queues again: some came or went.
+  void queues_changed() { kick(); }
+  // Ends the thread, closes everything. `join` is false when the process ends: the thread then
+  // sees to its end by itself, or never runs again.
+  void stop(bool join);
+  // In the child of a fork: the thread is not there, and the daemon must not think that we live as
+  // long as the child does.
+  void forget_in_child();
+
+ private:
+  static void* thread_main(void* self);
+  bool make_shared_page();
+  void run();
+  void wait_for_something();
+  void kick() const;
+
+  bool connect();
+  void lose_daemon();
+  bool time_to_connect(bool directory_changed) const;
+  void read_messages();
+  bool dispatch(const control::Header& header);
+  void on_welcome(const control::Welcome& welcome);
+  void on_stop(const control::Command& command);
+  void on_start(const control::Command& command);
+  void answer(const control::Command& command, const StopOutcome& outcome, u64 received_ns);
+  void announce_queues();
+  bool announce(TrackedQueue& queue);
+
+  void arm_lease(u64 deadline_ns);
+  void check_lease();
+  int milliseconds_to_next() const;
+  StopOutcome start_queues();
+
+  pthread_t thread_ = {};
+  bool running_ = false;
+  std::atomic<bool> quit_{false};
+  Link link_;
+  bool welcomed_ = false;
+  kfd::Channel channel_;
+  int page_fd_ = -1;
+  int wake_fd_ = -1;  // the daemon's
+  int kick_fd_ = -1;  // our thread's
+  control::Page* page_ = nullptr;
+  u64 lease_ns_ = 0;                   // the longest stop without a word from the daemon
+  u64 lease_ends_ns_ = 0;              // 0: nothing is stopped
+  u64 last_page_deadline_ = 0;         // as it was when lease_ends_ns_ was set
+  alignas(8) char message_[512] = {};  // longer than any message to an agent
+};
+
+extern Service service;
+
+}  // namespace gp::agent

@@ -1,0 +1,79 @@
+// Stops and starts the queues of this process, by the way the daemon asks for. Any thread may call:
+// the agent's thread for the daemon, the program's threads around the making and destroying of
+// queues, and whoever ends the process. Locks: this before the lock of `queues`.
+#pragma once
+
+#include <pthread.h>
+
+#include "agent/queues.h"
+#include "mechanism/inside/session.h"
+
+namespace gp::agent {
+
+struct StopOutcome {
+  int error = 0;   // -errno
+  u32 queues = 0;  // that changed state
+  u64 driver_enter_ns = 0;
+  u64 driver_leave_ns = 0;
+};
+
+class Stopper {
+ public:
+  // Before the first queue exists. Finds out what can be done here.
+  void prepare(const kfd::Channel& channel);
+  u32 abilities() const { return abilities_; }
+
+  // Gets ready for stops by `method`, so that the first one is as quick as the others. Self-debug
+  // makes this process its own debugger: one unmap of all its GPUs.
+  int make_ready(control::Method method);
+
+  StopOutcome stop(control::Method method, u32 grace_1k_clocks, u64 deadline_ns);
+  StopOutcome start();
+  bool stopped();
+
+  // Around the creation of a queue by the program. Before KFD 1.13 it lets only one thread at a
+  // time create queues, because the new queue's id is found as the difference it makes.
+  void creating();
+  void created(const mechanism::inside::Ring& ring);
+  void not_created();
+  // A stopped process must not have new queues that run.
+  void stop_new_queues();
+  void destroying(u64 ring_base);
+
+  // True: the queue is stopped in a way that the runtime's own call would undo. The caller keeps
+  // the wish until the queues have been started.
+  bool note_priority(u64 ring_base, u32 priority);
+
+  // KFD's id, kUnknownQueue if it is not known.
+  u32 queue_id(u64 ring_base);
+
+  // The end that becomes readable when the driver has something to say; -1: none.
+  int event_fd();
+  int handle_events();
+
+  // Everything runs, and no stop succeeds any more.
+  void shut_down();
+
+ private:
+  int make_ready_locked(control::Method method);
+  int open_locked(mechanism::inside::Way way);
+  int learn_priorities();
+  int stop_known(u32 grace, u64 deadline_ns);
+  u32 count_stopped() const;
+
+  pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_t creation_ = PTHREAD_MUTEX_INITIALIZER;
+  kfd::Channel channel_;
+  mechanism::inside::Session session_{};
+  u32 kfd_minor_ = 0;
+  u32 abilities_ = 0;
+  u32 grace_ = 0;
+  u64 deadline_ns_ = 0;
+  bool open_ = false;
+  bool holding_ = false;
+  bool over_ = false;
+};
+
+extern Stopper stopper;
+
+}  // namespace gp::agent

@@ -1,0 +1,87 @@
+// Whether the process has unfinished GPU work, kept in the page it shares with the daemon.
+//
+// Idle -> busy is seen in the program's own thread, before the doorbell of its first packet rings:
+// one exchange and one write to an eventfd. While the page says busy, a ring costs a look-up, a
+// fence and a load.
+//
+// Busy -> idle means that the last packet of every queue has *completed*; a packet that was read
+// may run for hours. The packets of a program tell too little: a dispatch often has no completion
+// signal, and a signal that it has is not ours to wait for, since HIP uses signals again and may
+// destroy them. So the watcher, a thread, appends a packet of its own to each queue that has moved:
+// a barrier-AND, whose signal falls when everything before it has completed (the marker). When the
+// markers have completed and no queue has moved on, the process is idle. At most one marker is
+// outstanding per queue, none is appended to a ring that is half full, and there are at least
+// kMarkerSpacingNs between two.
+//
+// A queue with a single producer has no room for packets of others: it counts as done when its
+// packets have been read.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+
+#include "agent/queues.h"
+#include "control/page.h"
+#include "kfd/channel.h"
+
+namespace gp::agent {
+
+class Watcher {
+ public:
+  // `page` and `wake_fd` outlive the watcher's use.
+  void prepare(const kfd::Channel& channel, control::Page* page, int wake_fd);
+
+  // Whether the daemon wants to know. Turning it on starts the thread and has it look at once.
+  // 0 or -errno.
+  int watch(bool on);
+  bool watching() const { return watching_.load(std::memory_order_acquire); }
+
+  // Before a doorbell is rung. True: the process was idle, and submitted() must follow the ring.
+  bool submitting() {
+    // Pairs with the fence in go_idle(): either we see the page idle, or the watcher sees the
+    // write index that the caller has already moved.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    return page_->busy.load(std::memory_order_relaxed) == 0 && become_busy();
+  }
+  void submitted() { wake(); }
+
+  // The queue of this slot has been destroyed: its marker will not complete any more.
+  static void abandon_marker(TrackedQueue& queue);
+
+  // Ends the thread and destroys the signals. The runtime must still be there.
+  void stop();
+
+  static constexpr u64 kMarkerSpacingNs = 200'000;
+  static constexpr u32 kLookMs = 100;  // how often progress is counted during a long kernel
+
+ private:
+  static void* thread_main(void* self);
+  void run();
+  bool become_busy();
+  void wake();
+  void wait_for_work();
+  bool settle();
+  bool go_idle();
+  void place_markers();
+  bool place_marker(TrackedQueue& queue);
+  bool wait_for_markers();
+  void wait_for_signal(hsa_signal_t signal);
+  void note_completed();
+  bool all_done();
+  void tell_daemon() const;
+
+  kfd::Channel channel_;
+  control::Page* page_ = nullptr;
+  int wake_fd_ = -1;
+  pid_t pid_ = 0;
+  pthread_t thread_ = {};
+  bool running_ = false;
+  std::atomic<bool> watching_{false};
+  std::atomic<bool> quit_{false};
+  std::atomic<u32> work_{0};  // a futex: 1 when there is something to look at
+};
+
+extern Watcher watcher;
+
+}  // namespace gp::agent

@@ -1,0 +1,211 @@
+// The agent stops and starts the queues of its process for the daemon.
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <random>
+#include <thread>
+
+#include "agent/agent_support.h"
+
+namespace gp::agent {
+namespace {
+
+using control::ClassCode;
+using control::Method;
+
+class Stop : public AgentTest {
+ protected:
+  void SetUp() override {
+    AgentTest::SetUp();
+    listen();
+  }
+  // A program with a running kernel, and its agent's connection.
+  void start_counting() {
+    ASSERT_EQ(puppet_.emplace(socket()).ask("launch"), "ok");
+    agent_ = accept();
+    agent_.welcome(ClassCode::offline, false);
+    ASSERT_EQ(puppet_->ask("progress"), "ok");
+  }
+
+  std::optional<Puppet> puppet_;
+  Connection agent_;
+};
+
+TEST_F(Stop, by_self_debug_holds_a_running_kernel_until_the_start) {
+  start_counting();
+  ASSERT_TRUE(agent_.hello().abilities & control::can_self_debug);
+  for (int round = 0; round < 5; round++) {
+    const control::Done stopped = agent_.stop(Method::self_debug);
+    ASSERT_EQ(stopped.error, 0);
+    EXPECT_GE(stopped.queues, 1u);
+    EXPECT_LE(stopped.received_ns, stopped.driver_enter_ns);
+    EXPECT_LT(stopped.driver_enter_ns, stopped.driver_leave_ns);
+    EXPECT_EQ(agent_.page().stopped, 1u);
+    EXPECT_TRUE(puppet_->stands_still());
+    const control::Done started = agent_.start();
+    ASSERT_EQ(started.error, 0);
+    EXPECT_EQ(started.queues, stopped.queues);
+    EXPECT_EQ(agent_.page().stopped, 0u);
+    EXPECT_EQ(puppet_->ask("progress"), "ok");
+  }
+}
+
+TEST_F(Stop, by_update_queue_holds_a_running_kernel_until_the_start) {
+  start_counting();
+  for (int round = 0; round < 5; round++) {
+    const control::Done stopped = agent_.stop(Method::update_queue);
+    ASSERT_EQ(stopped.error, 0);
+    EXPECT_GE(stopped.queues, 1u);
+    EXPECT_TRUE(puppet_->stands_still());
+    ASSERT_EQ(agent_.start().error, 0);
+    EXPECT_EQ(puppet_->ask("progress"), "ok");
+  }
+}
+
+TEST_F(Stop, the_way_may_change_from_stop_to_stop) {
+  start_counting();
+  for (const Method method : {Method::update_queue, Method::self_debug, Method::update_queue}) {
+    ASSERT_EQ(agent_.stop(method).error, 0);
+    EXPECT_TRUE(puppet_->stands_still());
+    ASSERT_EQ(agent_.start().error, 0);
+    EXPECT_EQ(puppet_->ask("progress"), "ok");
+  }
+}
+
+TEST_F(Stop, by_a_way_that_is_not_offered_fails_and_leaves_the_queues_running) {
+  start_counting();
+  EXPECT_EQ(agent_.stop(Method::early_ioctl).error, -EOPNOTSUPP);
+  EXPECT_EQ(agent_.page().stopped, 0u);
+  EXPECT_EQ(puppet_->ask("progress"), "ok");
+}
+
+TEST_F(Stop, at_random_moments_changes_no_bit_of_the_results) {
+  Puppet puppet(socket());
+  ASSERT_EQ(puppet.ask("work"), "ok");
+  Connection agent = accept();
+  agent.welcome(ClassCode::offline, false);
+  std::mt19937 random(7);
+  for (int run = 0; run < 4; run++) {
+    puppet.say("work");
+    for (int stop = 0; stop < 10; stop++) {
+      ASSERT_EQ(agent.stop(stop % 3 == 0 ? Method::update_queue : Method::self_debug).error, 0);
+      std::this_thread::sleep_for(std::chrono::microseconds(random() % 500));
+      ASSERT_EQ(agent.start().error, 0);
+      std::this_thread::sleep_for(std::chrono::microseconds(random() % 3000));
+    }
+    EXPECT_EQ(puppet.line(), "ok");
+  }
+}
+
+TEST_F(Stop, holds_a_queue_that_is_created_meanwhile) {
+  start_counting();
+  ASSERT_EQ(agent_.stop().error, 0);
+  ASSERT_EQ(puppet_->ask("launch another"), "ok");
+  EXPECT_TRUE(puppet_->stands_still());
+  EXPECT_EQ(puppet_->ask("another value"), "0");
+  ASSERT_EQ(agent_.start().error, 0);
+  EXPECT_EQ(puppet_->ask("another progress"), "ok");
+}
+
+TEST_F(Stop, ends_at_once_when_the_connection_does) {
+  start_counting();
+  ASSERT_EQ(agent_.stop().error, 0);
+  ASSERT_TRUE(puppet_->stands_still());
+  agent_.close();
+  EXPECT_EQ(puppet_->ask("progress"), "ok");
+}
+
+TEST_F(Stop, ends_at_once_when_the_daemon_is_killed) {
+  int go[2];
+  ASSERT_EQ(pipe(go), 0);
+  const pid_t daemon = fork();
+  if (daemon == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    Connection agent = accept();
+    agent.welcome(ClassCode::offline, false, 60'000'000'000);
+    char byte = 0;
+    [[maybe_unused]] const ssize_t told = read(go[0], &byte, 1);
+    agent.stop();
+    for (;;) pause();
+  }
+  ASSERT_EQ(puppet_.emplace(socket()).ask("launch"), "ok");
+  ASSERT_EQ(puppet_->ask("progress"), "ok");
+  ASSERT_EQ(write(go[1], "g", 1), 1);
+  EXPECT_TRUE(eventually([&] { return puppet_->stands_still(); }));
+  kill(daemon, SIGKILL);
+  ASSERT_EQ(waitpid(daemon, nullptr, 0), daemon);
+  EXPECT_EQ(puppet_->ask("progress"), "ok");
+  ::close(go[0]);
+  ::close(go[1]);
+}
+
+TEST_F(Stop, whose_lease_is_overdue_is_ended_by_the_agent) {
+  start_counting();
+  ASSERT_EQ(agent_.stop(Method::self_debug, 200'000'000).error, 0);
+  EXPECT_EQ(puppet_->ask("progress"), "ok");
+  EXPECT_TRUE(eventually([&] { return agent_.page().overdue_starts == 1; }));
+  EXPECT_EQ(agent_.page().stopped, 0u);
+}
+
+TEST_F(Stop, whose_lease_never_changes_ends_however_late_its_deadline_is) {
+  ASSERT_EQ(puppet_.emplace(socket()).ask("launch"), "ok");
+  agent_ = accept();
+  agent_.welcome(ClassCode::offline, false, 100'000'000);
+  ASSERT_EQ(agent_.stop(Method::self_debug, ~u64{0} >> 2).error, 0);
+  EXPECT_EQ(puppet_->ask("progress"), "ok");
+  EXPECT_EQ(agent_.page().overdue_starts, 1u);
+}
+
+TEST_F(Stop, lasts_as_long_as_the_daemon_extends_the_lease) {
+  ASSERT_EQ(puppet_.emplace(socket()).ask("launch"), "ok");
+  agent_ = accept();
+  constexpr u64 kLease = 300'000'000;
+  agent_.welcome(ClassCode::offline, false, kLease);
+  ASSERT_EQ(agent_.stop(Method::self_debug, kLease).error, 0);
+  const unsigned long before = puppet_->value();
+  for (const u64 end = now_ns() + 4 * kLease; now_ns() < end;) {
+    agent_.page().lease_deadline_ns = now_ns() + kLease;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_EQ(puppet_->value(), before);
+  EXPECT_EQ(agent_.page().overdue_starts, 0u);
+  ASSERT_EQ(agent_.start().error, 0);
+}
+
+TEST_F(Stop, does_not_keep_a_program_from_ending) {
+  start_counting();
+  ASSERT_EQ(agent_.stop().error, 0);
+  puppet_->say("exit");
+  EXPECT_EQ(puppet_->wait(), 0);
+  EXPECT_TRUE(agent_.ended());
+}
+
+TEST_F(Stop, does_not_reach_what_the_program_execs) {
+  ASSERT_EQ(puppet_.emplace(socket()).ask("launch"), "ok");
+  agent_ = accept();
+  agent_.welcome(ClassCode::offline, false);
+  ASSERT_EQ(agent_.stop().error, 0);
+  puppet_->say("exec");
+  ASSERT_EQ(puppet_->line(), "ready");
+  EXPECT_TRUE(agent_.ended());
+  EXPECT_EQ(puppet_->ask("default"), "ok");
+}
+
+TEST_F(Stop, works_with_many_threads_that_make_and_destroy_queues) {
+  Puppet puppet(socket());
+  ASSERT_EQ(puppet.ask("default"), "ok");
+  Connection agent = accept();
+  agent.welcome(ClassCode::offline, false);
+  puppet.say("threads");
+  for (int stop = 0; stop < 40; stop++) {
+    ASSERT_EQ(agent.stop().error, 0);
+    ASSERT_EQ(agent.start().error, 0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  EXPECT_EQ(puppet.line(), "ok");
+}
+
+}  // namespace
+}  // namespace gp::agent
