@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <fstream>
 
 namespace gp::config {
 namespace {
@@ -77,6 +78,25 @@ TEST(Config, RefusesUnknownKeys) {
 
 TEST(Config, RefusesWhatIsNoToml) {
   EXPECT_TRUE(error_of("policy = ").starts_with("gpreemptd.toml:1:"));
+}
+
+TEST(Config, ThatIsShippedIsTheDefault) {
+  const auto shipped = load(GPREEMPT_SOURCE_DIR "/packaging/gpreemptd.toml");
+  ASSERT_TRUE(shipped) << shipped.error().message();
+  const Config defaults;
+  EXPECT_EQ(shipped->settings.policy, defaults.settings.policy);
+  EXPECT_EQ(shipped->settings.ways, defaults.settings.ways);
+  EXPECT_EQ(shipped->settings.lease_ns, defaults.settings.lease_ns);
+  EXPECT_EQ(shipped->settings.parameters.share, defaults.settings.parameters.share);
+  EXPECT_EQ(shipped->settings.parameters.max_stop_ns, defaults.settings.parameters.max_stop_ns);
+}
+
+TEST(Config, HasEveryParameterInTheManual) {
+  std::ifstream file(GPREEMPT_SOURCE_DIR "/man/gpreemptd.8");
+  const std::string manual((std::istreambuf_iterator<char>(file)), {});
+  for (const policy::ParameterInfo& info : policy::parameter_table()) {
+    EXPECT_NE(manual.find(info.name), std::string::npos) << info.name;
+  }
 }
 
 TEST(Config, NamesAFileThatIsNotThere) {
