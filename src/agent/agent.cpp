@@ -12,7 +12,6 @@
 #include "agent/queues.h"
 #include "agent/service.h"
 #include "agent/stopper.h"
-#include "agent/watcher.h"
 
 namespace gp::agent {
 namespace {
@@ -55,7 +54,6 @@ bool load(HsaApiTable* table) {
 void unload() {
   disable_hooks();
   service.stop(true);
-  watcher.stop();
   stopper.shut_down();
   {
     const Queues::Lock lock(queues);

@@ -347,6 +347,7 @@ void Service::stop(bool join) {
     return;
   }
   pthread_join(thread_, nullptr);
+  watcher.stop();  // it writes to the page, and only our thread would have it start again
   running_ = false;
   welcomed_ = false;
   lease_ends_ns_ = 0;

@@ -182,6 +182,16 @@ TEST_F(Stop, does_not_keep_a_program_from_ending) {
   EXPECT_TRUE(agent_.ended());
 }
 
+TEST_F(Stop, does_not_keep_the_runtime_from_shutting_down) {
+  puppet_.emplace(socket());
+  ASSERT_EQ(puppet_->ask("default"), "ok");
+  agent_ = accept();
+  agent_.welcome(ClassCode::offline, true);
+  ASSERT_EQ(agent_.stop().error, 0);
+  EXPECT_EQ(puppet_->ask("shut down"), "ok");
+  EXPECT_TRUE(agent_.ended());
+}
+
 TEST_F(Stop, does_not_reach_what_the_program_execs) {
   ASSERT_EQ(puppet_.emplace(socket()).ask("launch"), "ok");
   agent_ = accept();
@@ -205,6 +215,57 @@ TEST_F(Stop, works_with_many_threads_that_make_and_destroy_queues) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   EXPECT_EQ(puppet.line(), "ok");
+}
+
+// KFD 1.11: no debugger interface; ids come from what sysfs shows before and after a creation.
+class OldDriver : public Stop {};
+
+TEST_F(OldDriver, offers_update_queue_but_not_self_debug) {
+  start_counting();
+  EXPECT_TRUE(agent_.hello().abilities & control::can_update_queue);
+  EXPECT_FALSE(agent_.hello().abilities & control::can_self_debug);
+  EXPECT_EQ(agent_.stop(Method::self_debug).error, -EOPNOTSUPP);
+}
+
+TEST_F(OldDriver, update_queue_holds_a_running_kernel_until_the_start) {
+  start_counting();
+  for (int round = 0; round < 5; round++) {
+    ASSERT_EQ(agent_.stop(Method::update_queue).error, 0);
+    EXPECT_TRUE(puppet_->stands_still());
+    ASSERT_EQ(agent_.start().error, 0);
+    EXPECT_EQ(puppet_->ask("progress"), "ok");
+  }
+  ASSERT_FALSE(agent_.created().empty());
+  for (const control::QueueCreated& queue : agent_.created()) {
+    EXPECT_NE(queue.queue_id, control::kUnknownQueue);
+    EXPECT_NE(queue.gpu_id, 0u);
+  }
+}
+
+TEST_F(OldDriver, a_queue_created_meanwhile_is_held_too) {
+  start_counting();
+  ASSERT_EQ(agent_.stop(Method::update_queue).error, 0);
+  ASSERT_EQ(puppet_->ask("launch another"), "ok");
+  EXPECT_TRUE(puppet_->stands_still());
+  EXPECT_EQ(puppet_->ask("another value"), "0");
+  ASSERT_EQ(agent_.start().error, 0);
+  EXPECT_EQ(puppet_->ask("another progress"), "ok");
+}
+
+TEST_F(OldDriver, update_queue_at_random_moments_changes_no_bit_of_the_results) {
+  Puppet puppet(socket());
+  ASSERT_EQ(puppet.ask("work"), "ok");
+  Connection agent = accept();
+  agent.welcome(ClassCode::offline, false);
+  for (int run = 0; run < 3; run++) {
+    puppet.say("work");
+    for (int stop = 0; stop < 15; stop++) {
+      ASSERT_EQ(agent.stop(Method::update_queue).error, 0);
+      ASSERT_EQ(agent.start().error, 0);
+      std::this_thread::sleep_for(std::chrono::microseconds(317 * stop));
+    }
+    EXPECT_EQ(puppet.line(), "ok");
+  }
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
 // HELPER: the program that tests/agent loads the agent into: does what its standard input says
-// LINK: -pthread
+// LINK: -pthread -lhsa-runtime64
 //
 // It answers each line with one line, "ok" if all is well. Results of the workload are compared
 // with those of its first run.
+#include <hsa/hsa.h>
 #include <sys/wait.h>
 
 #include <iostream>
@@ -159,6 +160,8 @@ class Puppet {
       return with_new_stream(copies);
     } else if (line == "threads") {
       return threads(8);
+    } else if (line == "shut down") {
+      return hsa_shut_down() == HSA_STATUS_SUCCESS ? "ok" : "refused";
     } else if (line == "fork") {
       return fork_one();
     } else {
