@@ -87,6 +87,7 @@ TEST(Config, ThatIsShippedIsTheDefault) {
   EXPECT_EQ(shipped->settings.policy, defaults.settings.policy);
   EXPECT_EQ(shipped->settings.ways, defaults.settings.ways);
   EXPECT_EQ(shipped->settings.lease_ns, defaults.settings.lease_ns);
+  EXPECT_EQ(shipped->settings.parameters.linger_max_ns, defaults.settings.parameters.linger_max_ns);
   EXPECT_EQ(shipped->settings.parameters.share, defaults.settings.parameters.share);
   EXPECT_EQ(shipped->settings.parameters.max_stop_ns, defaults.settings.parameters.max_stop_ns);
 }
