@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <optional>
 
@@ -137,7 +138,7 @@ class PausedProcess final : public Tracee {
   UniqueFd pidfd_, kfd_;
   const kfd::Channel channel_;
   std::optional<GuardianProcess> guardian_;
-  bool paused_ = false;
+  std::atomic<bool> paused_{false};  // set by the tracer thread, also when the target has gone
   DriverCall call_;
 };
 
@@ -174,8 +175,11 @@ class CriuAttachment final : public Attachment {
 
   Result<std::vector<QueueReport>> stop_all(const StopOptions& options) override {
     TRY(driver_grace(options));
-    const auto outcome = process_->is_paused() ? QueueOutcome::already : QueueOutcome::done;
-    const int error = run([&] { return process_->pause(); });
+    auto outcome = QueueOutcome::done;
+    const int error = run([&] {
+      outcome = process_->is_paused() ? QueueOutcome::already : QueueOutcome::done;
+      return process_->pause();
+    });
     if (error < 0) {
       return pause_error(pid_, "cannot pause", error);
     }

@@ -145,10 +145,14 @@ class DebuggerAttachment final : public Attachment {
     if (!tracer_) {
       return -ESRCH;
     }
-    inside::DebugSession& session = process_->session;
-    const int result = tracer_->run([&] { return work(session); });
-    last_stop_ = {session.suspend_call.entry_ns, session.suspend_call.exit_ns};
-    return result;
+    // The session is the tracer thread's: as soon as this request is answered it may stop a queue
+    // that has appeared.
+    return tracer_->run([&] {
+      inside::DebugSession& session = process_->session;
+      const int result = work(session);
+      last_stop_ = {session.suspend_call.entry_ns, session.suspend_call.exit_ns};
+      return result;
+    });
   }
 
   std::unique_ptr<DebuggedProcess> process_;  // outlives the tracer

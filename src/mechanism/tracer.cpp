@@ -36,6 +36,7 @@ bool is_stop_signal(int signal) {
 
 Tracer::Tracer(const discover::ProcessKey& target, Tracee& tracee)
     : target_(target), tracee_(tracee) {
+  sem_init(&answered_, 0, 0);
   request_event_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   gone_event_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 }
@@ -55,7 +56,7 @@ Result<std::unique_ptr<Tracer>> Tracer::start(const discover::ProcessKey& target
     return Error{error, "cannot start a tracer thread", ""};
   }
   tracer->joinable_ = true;
-  tracer->started_.wait(0);
+  tracer->wait_for_answer();
   if (!tracer->start_status_) {
     return std::move(tracer->start_status_.error());
   }
@@ -63,15 +64,20 @@ Result<std::unique_ptr<Tracer>> Tracer::start(const discover::ProcessKey& target
 }
 
 Tracer::~Tracer() {
-  if (!joinable_) {
-    return;
+  if (joinable_) {
+    run([this] {
+      ending_ = true;
+      return 0;
+    });
+    pthread_join(thread_, nullptr);
+    wait_until_detached();
   }
-  run([this] {
-    ending_ = true;
-    return 0;
-  });
-  pthread_join(thread_, nullptr);
-  wait_until_detached();
+  sem_destroy(&answered_);
+}
+
+void Tracer::wait_for_answer() {
+  while (sem_wait(&answered_) != 0) {  // a signal of the program we are in
+  }
 }
 
 // pthread_join() returns a moment before the kernel has detached what the thread traced. Whoever
@@ -92,11 +98,10 @@ int Tracer::run(const Work& work) {
     if (finished_) {
       return -ESRCH;
     }
-    answered_.store(0, std::memory_order_relaxed);
     request_ = &work;
   }
   signal_event(request_event_);
-  answered_.wait(0, std::memory_order_acquire);  // pairs with the release in serve_request()
+  wait_for_answer();
   return result_;
 }
 
@@ -113,8 +118,7 @@ void Tracer::thread_body() {
     finished_ = true;
   }
   start_status_ = std::move(status);
-  started_ = 1;
-  started_.notify_one();
+  sem_post(&answered_);
   if (opened) {
     serve();
     finish();
@@ -181,8 +185,7 @@ void Tracer::serve_request() {
   }
   if (work != nullptr) {
     result_ = (*work)();
-    answered_.store(1, std::memory_order_release);
-    answered_.notify_one();
+    sem_post(&answered_);
   }
 }
 
@@ -225,8 +228,7 @@ void Tracer::finish() {
   if (request_ != nullptr) {
     request_ = nullptr;
     result_ = -ESRCH;
-    answered_.store(1, std::memory_order_release);
-    answered_.notify_one();
+    sem_post(&answered_);
   }
 }
 

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <sys/types.h>
 
 #include <atomic>
@@ -59,6 +60,7 @@ class Tracer {
  private:
   Tracer(const discover::ProcessKey& target, Tracee& tracee);
   static void* thread_main(void* self);
+  void wait_for_answer();
   void thread_body();
   Status seize_and_open();
   void serve();
@@ -79,11 +81,11 @@ class Tracer {
   std::mutex mutex_;  // of request_ and finished_
   const Work* request_ = nullptr;
   bool finished_ = false;
-  std::atomic<int> answered_{0};  // 1: result_ is that of the request
+  // Posted when start_status_ is there, and then when result_ is that of the request.
+  sem_t answered_;
   int result_ = 0;
   bool ending_ = false;  // the thread's: leave the loop
 
-  std::atomic<int> started_{0};  // 1: start_status_ is there
   Status start_status_ = ok();
   std::atomic<pid_t> thread_id_{0};
 };

@@ -101,6 +101,9 @@ TEST_F(BadInput, ProcessOfAnotherUser) {
   if (::geteuid() != 0) {
     GTEST_SKIP() << "needs root to start a process of another user";
   }
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer allows no threads in a forked child";
+#endif
   Child other({"/usr/bin/setpriv", "--reuid", "65534", "--clear-groups", "sleep", "1000"});
   ASSERT_TRUE(eventually([&] {
     const auto name = kfd::system_os().read_file("/proc/" + std::to_string(other.pid()) + "/comm");
