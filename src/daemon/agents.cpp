@@ -85,7 +85,7 @@ bool Agents::on_hello(Peer& peer, std::span<const u8> message, std::vector<Uniqu
 bool Agents::admit(Peer& peer, const control::Hello& hello, std::vector<UniqueFd>& files) {
   auto page = PageMapping::map(files[0].get());
   if (!page) {
-    log_info("agent of process {}: {}", peer.who.pid, page.error().message());
+    log_debug("agent of process {}: {}", peer.who.pid, page.error().message());
     return false;
   }
   const auto id = processes_.join(peer.who.pid, peer.who.uid, peer.gid);
@@ -113,7 +113,7 @@ bool Agents::admit(Peer& peer, const control::Hello& hello, std::vector<UniqueFd
   if (discovery_ != nullptr) {
     discovery_->covered(*processes_.key_of(*id), true);
   }
-  log_info("agent of process {} has joined", peer.who.pid);
+  log_debug("agent of process {} has joined", peer.who.pid);
   return true;
 }
 

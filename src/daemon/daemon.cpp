@@ -172,8 +172,6 @@ void Daemon::carry_out(const Order& order) {
   }
   if (order.verb == Verb::stop) {
     journal_->add({*key, order.way});
-  } else if (order.verb == Verb::start) {
-    journal_->remove(*key);
   }
   if (is_inside(order.way)) {
     agents_->carry_out(order);
@@ -184,6 +182,12 @@ void Daemon::carry_out(const Order& order) {
 
 std::optional<sched::Activity> Daemon::activity(ProcessId process) {
   return agents_->activity(process);
+}
+
+void Daemon::runs_again(ProcessId process) {
+  if (const discover::ProcessKey* key = processes_->key_of(process)) {
+    journal_->remove(*key);
+  }
 }
 
 Status Daemon::reload() {

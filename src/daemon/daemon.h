@@ -37,6 +37,7 @@ class Daemon final : public sched::Effects {
   // ---- what the engine asks for ----
   void carry_out(const sched::Order& order) override;
   std::optional<sched::Activity> activity(sched::ProcessId process) override;
+  void runs_again(sched::ProcessId process) override;
 
  private:
   Daemon(std::string config_path, config::Config config, RuntimeDirectory directory, Ward ward);

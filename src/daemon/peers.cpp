@@ -11,6 +11,17 @@
 #include "base/log.h"
 
 namespace gp::daemon {
+namespace {
+
+// Text costs the daemon much more than a client that asks for it.
+double cost_of(const std::optional<control::Header>& header) {
+  using control::Kind;
+  const bool dear = header && (header->kind == Kind::status || header->kind == Kind::trace ||
+                               header->kind == Kind::reload);
+  return dear ? 20 : 1;
+}
+
+}  // namespace
 
 Peers::Peers(Loop& loop, const config::Limits& limits, OnMessage on_message, OnClosed on_closed)
     : loop_(loop),
@@ -126,14 +137,14 @@ void Peers::read_from(PeerId id) {
     }
     const u64 now = monotonic_ns();
     const double rate = limits_.messages_per_second;
-    const bool too_many = peer->messages.next_ns(now, rate, 2 * rate) > now;
-    peer->messages.take(now, rate, 2 * rate);
     const std::span<const u8> message(buffer_.data(), received->size);
     const auto header = control::header_of(message);
+    const bool too_many = peer->messages.next_ns(now, rate, 2 * rate) > now;
+    peer->messages.take(now, rate, 2 * rate, cost_of(header));
     if (too_many || received->truncated || !header ||
         !on_message_(*peer, *header, message, std::move(received->files))) {
-      log_info("process {} (uid {}) is cut off: {}", peer->who.pid, peer->who.uid,
-               too_many ? "too many messages" : "not a message of this version");
+      log_debug("process {} (uid {}) is cut off: {}", peer->who.pid, peer->who.uid,
+                too_many ? "too many messages" : "not a message of this version");
       close(id);
       return;
     }
@@ -174,7 +185,7 @@ void Peers::send(PeerId id, std::span<const u8> message) {
   peer->outbox.emplace_back(message.begin(), message.end());
   peer->outbox_bytes += message.size();
   if (peer->outbox_bytes > kMostUnread) {
-    log_info("process {} does not read its answers: it is cut off", peer->who.pid);
+    log_debug("process {} does not read its answers: it is cut off", peer->who.pid);
     loop_.post([this, id] { close(id); });
   }
 }

@@ -107,8 +107,8 @@ void Processes::ended(ProcessId id) {
   const auto found = records_.find(id);
   if (found != records_.end()) {
     loop_.remove(found->second.token);
-    records_.erase(found);
     engine_.remove_process(monotonic_ns(), id);
+    records_.erase(id);
   }
 }
 

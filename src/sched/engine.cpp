@@ -94,6 +94,9 @@ void Engine::remove_process(u64 now_ns, ProcessId id) {
     return;
   }
   note(now_ns, TraceKind::process_left, job_of(*process), process->facts.key.pid);
+  if (process->phase != Phase::running) {
+    effects_.runs_again(id);
+  }
   leave_job(now_ns, *process);
   processes_.erase(id);
 }

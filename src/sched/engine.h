@@ -49,6 +49,8 @@ class Effects {
   virtual void carry_out(const Order& order) = 0;
   // What the agent of a process says now; empty if it has none.
   virtual std::optional<Activity> activity(ProcessId process) = 0;
+  // What was ordered to stop is known to run, or has gone.
+  virtual void runs_again(ProcessId process) = 0;
 };
 
 class Engine {

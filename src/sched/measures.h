@@ -32,9 +32,9 @@ struct Latencies {
 // Bounds a rate: `burst` at once, then `per_second`.
 class Allowance {
  public:
-  void take(u64 now_ns, double per_second, double burst) {
+  void take(u64 now_ns, double per_second, double burst, double amount = 1) {
     refill(now_ns, per_second, burst);
-    level_ -= 1;
+    level_ -= amount;
   }
   // When there will be one more to take; in the past or `now_ns` if there is one.
   u64 next_ns(u64 now_ns, double per_second, double burst) {

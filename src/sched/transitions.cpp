@@ -162,6 +162,7 @@ void Engine::start_answered(u64 now_ns, Process& process, const Answer& answer) 
 }
 
 void Engine::set_running(Process& process) {
+  effects_.runs_again(process.id);
   process.phase = Phase::running;
   process.sequence = 0;
   process.answer_due_ns.reset();

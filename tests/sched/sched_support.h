@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,7 @@ class World : public Effects {
 
   void carry_out(const Order& order) override;
   std::optional<Activity> activity(ProcessId process) override;
+  void runs_again(ProcessId process) override { journal.erase(process); }
 
   ProcessId online(const std::string& job = "");
   ProcessId offline(const std::string& job = "");
@@ -58,7 +60,8 @@ class World : public Effects {
   u64 now_ns = 1000 * kSecond;
   Engine engine;
   std::map<ProcessId, Model> models;
-  u32 overdue = 0;  // leases that ended by themselves
+  std::set<ProcessId> journal;  // what is, or may be, stopped
+  u32 overdue = 0;              // leases that ended by themselves
 
  private:
   struct Pending {

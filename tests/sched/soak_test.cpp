@@ -52,6 +52,7 @@ TEST_P(Soak, NobodyStaysStoppedWhateverHappens) {
     EXPECT_FALSE(world.stopped(job));
   }
   EXPECT_TRUE(world.engine.all_running());
+  EXPECT_TRUE(world.journal.empty());
   EXPECT_FALSE(world.engine.wake_ns().has_value()) << "it keeps waking up";
 }
 

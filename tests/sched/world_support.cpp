@@ -17,6 +17,7 @@ void World::carry_out(const Order& order) {
     case Verb::prepare: ++model.prepares; break;
     case Verb::stop:
       model.tried.push_back(order.way);
+      journal.insert(order.process);
       EXPECT_GT(order.deadline_ns, now_ns) << "a stop without a deadline";
       break;
     case Verb::start: break;
