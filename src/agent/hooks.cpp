@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "agent/gate.h"
 #include "agent/queues.h"
 #include "agent/service.h"
 #include "agent/stopper.h"
@@ -86,8 +87,13 @@ hsa_status_t queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t t
   }
   const u32 gpu_id = gpu_id_of(agent);
   stopper.creating();
-  const hsa_status_t status = runtime.queue_create(agent, size, type, callback, data,
-                                                   private_segment_size, group_segment_size, queue);
+  // The one queue for cooperative launches is the runtime's, not ours to wrap.
+  const bool gated = gate.wanted() && type == HSA_QUEUE_TYPE_MULTI;
+  const hsa_status_t status =
+      gated ? gate.create(agent, size, type, callback, data, private_segment_size,
+                          group_segment_size, queue)
+            : runtime.queue_create(agent, size, type, callback, data, private_segment_size,
+                                   group_segment_size, queue);
   if (status == HSA_STATUS_SUCCESS) {
     track(*queue, gpu_id);
   } else {
@@ -114,6 +120,7 @@ hsa_status_t forget_and(hsa_queue_t* queue, Destroy destroy) {
     return destroy(queue);
   }
   stopper.destroying(ring_base);
+  gate.release(queue);
   const hsa_status_t status = destroy(queue);
   {
     const Queues::Lock lock(queues);
@@ -173,7 +180,10 @@ void replace(Function*& entry, Function*& original, Function* ours) {
   entry = ours;
 }
 
-void save_originals(const CoreApiTable& core) {
+void save_originals(const CoreApiTable& core, const AmdExtTable& extension) {
+  runtime.signal_async_handler = extension.hsa_amd_signal_async_handler_fn;
+  runtime.intercept_create = extension.hsa_amd_queue_intercept_create_fn;
+  runtime.intercept_register = extension.hsa_amd_queue_intercept_register_fn;
   runtime.load_read_index = core.hsa_queue_load_read_index_scacquire_fn;
   runtime.load_write_index = core.hsa_queue_load_write_index_scacquire_fn;
   runtime.cas_write_index = core.hsa_queue_cas_write_index_scacq_screl_fn;
@@ -197,7 +207,7 @@ bool install_hooks(HsaApiTable* table) {
   if (!known) {
     return false;
   }
-  save_originals(core);
+  save_originals(core, extension);
   replace(core.hsa_signal_store_relaxed_fn, runtime.store_relaxed, store<&Runtime::store_relaxed>);
   replace(core.hsa_signal_store_screlease_fn, runtime.store_screlease,
           store<&Runtime::store_screlease>);

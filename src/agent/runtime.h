@@ -30,6 +30,9 @@ struct Runtime {
   decltype(::hsa_signal_silent_store_relaxed)* silent_store_relaxed = nullptr;
   decltype(::hsa_signal_silent_store_screlease)* silent_store_screlease = nullptr;
   decltype(::hsa_amd_queue_set_priority)* set_priority = nullptr;
+  decltype(::hsa_amd_signal_async_handler)* signal_async_handler = nullptr;
+  decltype(::hsa_amd_queue_intercept_create)* intercept_create = nullptr;
+  decltype(::hsa_amd_queue_intercept_register)* intercept_register = nullptr;
 };
 
 extern Runtime runtime;  // set by OnLoad before any hook can run

@@ -141,6 +141,9 @@ bool Service::connect() {
   control::Hello hello;
   describe_process(hello);
   hello.abilities = stopper.abilities();
+  if (gate.wanted()) {
+    hello.abilities |= control::can_gate;
+  }
   const int files[] = {page_fd_, wake_fd_};
   if (link_.send(hello.header, files, 2) < 0) {
     lose_daemon();
@@ -153,6 +156,7 @@ bool Service::connect() {
 void Service::lose_daemon() {
   watcher.watch(false);
   start_queues();
+  gate.set({});
   link_.disconnect(welcomed_);
   welcomed_ = false;
   const Queues::Lock lock(queues);
@@ -195,6 +199,12 @@ bool Service::dispatch(const control::Header& header) {
       if (header.size == sizeof(control::Command) && welcomed_) {
         const auto& command = *reinterpret_cast<const control::Command*>(message_);
         header.kind == control::Kind::stop ? on_stop(command) : on_start(command);
+        return link_.connected();
+      }
+      break;
+    case control::Kind::gate:
+      if (header.size == sizeof(control::GateCommand) && welcomed_) {
+        on_gate(*reinterpret_cast<const control::GateCommand*>(message_));
         return link_.connected();
       }
       break;
@@ -262,6 +272,11 @@ bool Service::announce(TrackedQueue& queue) {
 
 void Service::on_stop(const control::Command& command) {
   const u64 received = monotonic_ns();
+  if (command.method == control::Method::gate) {
+    const StopOutcome outcome = set_gate({.open = false}, command.deadline_ns);
+    answer(command.header.sequence, outcome, received);
+    return;
+  }
   arm_lease(command.deadline_ns);
   const StopOutcome outcome = stopper.stop(command.method, command.grace_1k_clocks, lease_ends_ns_);
   if (stopper.stopped()) {
@@ -269,17 +284,43 @@ void Service::on_stop(const control::Command& command) {
   } else {
     lease_ends_ns_ = 0;
   }
-  answer(command, outcome, received);
+  answer(command.header.sequence, outcome, received);
+}
+
+// A window of 0 packets is a stop, and a lease like any other.
+StopOutcome Service::set_gate(const GateWindow& window, u64 deadline_ns) {
+  StopOutcome outcome;
+  if (!gate.wanted()) {
+    outcome.error = -EOPNOTSUPP;
+    return outcome;
+  }
+  outcome.driver_enter_ns = monotonic_ns();
+  outcome.queues = gate.set(window);
+  outcome.driver_leave_ns = monotonic_ns();
+  gate_shut_ = !window.open && window.packets == 0;
+  if (gate_shut_) {
+    arm_lease(deadline_ns);
+  } else if (!stopper.stopped()) {
+    lease_ends_ns_ = 0;
+  }
+  page_->stopped.store(gate_shut_ || stopper.stopped() ? 1 : 0, std::memory_order_release);
+  return outcome;
+}
+
+void Service::on_gate(const control::GateCommand& command) {
+  const u64 received = monotonic_ns();
+  const GateWindow window = {command.open != 0, command.window_packets, command.window_ns};
+  answer(command.header.sequence, set_gate(window, received + lease_ns_), received);
 }
 
 void Service::on_start(const control::Command& command) {
   const u64 received = monotonic_ns();
-  answer(command, start_queues(), received);
+  answer(command.header.sequence, start_queues(), received);
 }
 
-void Service::answer(const control::Command& command, const StopOutcome& outcome, u64 received_ns) {
+void Service::answer(u32 sequence, const StopOutcome& outcome, u64 received_ns) {
   control::Done done;
-  done.header.sequence = command.header.sequence;
+  done.header.sequence = sequence;
   done.error = outcome.error;
   done.queues = outcome.queues;
   done.received_ns = received_ns;
@@ -291,6 +332,10 @@ void Service::answer(const control::Command& command, const StopOutcome& outcome
 }
 
 StopOutcome Service::start_queues() {
+  if (gate_shut_) {
+    gate_shut_ = false;
+    gate.set({});
+  }
   const StopOutcome outcome = stopper.start();
   if (outcome.error < 0) {
     lease_ends_ns_ = monotonic_ns() + lease_ns_;  // try again

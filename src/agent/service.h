@@ -6,6 +6,7 @@
 
 #include <atomic>
 
+#include "agent/gate.h"
 #include "agent/link.h"
 #include "agent/stopper.h"
 #include "control/page.h"
@@ -41,7 +42,9 @@ class Service {
   void on_welcome(const control::Welcome& welcome);
   void on_stop(const control::Command& command);
   void on_start(const control::Command& command);
-  void answer(const control::Command& command, const StopOutcome& outcome, u64 received_ns);
+  void on_gate(const control::GateCommand& command);
+  StopOutcome set_gate(const GateWindow& window, u64 deadline_ns);
+  void answer(u32 sequence, const StopOutcome& outcome, u64 received_ns);
   void announce_queues();
   bool announce(TrackedQueue& queue);
 
@@ -60,6 +63,7 @@ class Service {
   int wake_fd_ = -1;  // the daemon's
   int kick_fd_ = -1;  // our thread's
   control::Page* page_ = nullptr;
+  bool gate_shut_ = false;             // no packet passes: a lease
   u64 lease_ns_ = 0;                   // the longest stop without a word from the daemon
   u64 lease_ends_ns_ = 0;              // 0: nothing is stopped
   u64 last_page_deadline_ = 0;         // as it was when lease_ends_ns_ was set
