@@ -2,7 +2,8 @@
 // runtime's internal queues and the SDMA queues are not among them: they are invisible there.
 //
 // Everything here is under one lock, which also keeps a queue from being destroyed while the agent
-// looks at it. It is never held while somebody waits for the GPU or the driver.
+// looks at it. Nobody waits for the GPU with it held, and only a deferred change of priority calls
+// the driver.
 #pragma once
 
 #include <pthread.h>
