@@ -75,31 +75,19 @@ void Engine::do_what_is_due(u64 now_ns) {
   }
 }
 
-void Engine::view_job(u64 now_ns, Job& job, policy::JobView& view) {
-  view.id = job.id;
-  view.work_class = job.work_class;
-  view.priority = job.priority;
-  view.owner = job.owner;
-  view.governs_others = job.governs_others;
-  view.nodes.assign(job.nodes.begin(), job.nodes.end());
-  view.state = job.down ? (job.arrived ? JobState::stopped : JobState::stopping)
-                        : (job.arrived ? JobState::running : JobState::starting);
-  view.stoppable = !closed_ && !job.blocked_until_ns;
+// Busy if any of its processes is: since the first of them, idle since the last.
+void Engine::view_activity(const Job& job, policy::JobView& view) {
   view.busy.reset();
   view.busy_since_ns = view.idle_since_ns = view.progress_ns = 0;
-  for (const Process* process : job.processes) {
-    if (process->has_queues()) {
-      view.stoppable &= process->phase != Phase::running || best_way(*process).has_value();
-      view.stoppable &= process->prepare_sequence == 0;
+  const auto add = [&](bool busy, u64 busy_since_ns, u64 idle_since_ns) {
+    if (busy) {
+      const bool first = !view.busy.value_or(false);
+      view.busy_since_ns = first ? busy_since_ns : std::min(view.busy_since_ns, busy_since_ns);
     }
-    const auto add = [&](bool busy, u64 busy_since_ns, u64 idle_since_ns) {
-      if (busy) {
-        const bool first = !view.busy.value_or(false);
-        view.busy_since_ns = first ? busy_since_ns : std::min(view.busy_since_ns, busy_since_ns);
-      }
-      view.busy = view.busy.value_or(false) || busy;
-      view.idle_since_ns = std::max(view.idle_since_ns, idle_since_ns);
-    };
+    view.busy = view.busy.value_or(false) || busy;
+    view.idle_since_ns = std::max(view.idle_since_ns, idle_since_ns);
+  };
+  for (const Process* process : job.processes) {
     if (process->busy) {
       add(*process->busy, process->busy_since_ns, process->idle_since_ns);
     }
@@ -108,13 +96,9 @@ void Engine::view_job(u64 now_ns, Job& job, policy::JobView& view) {
     }
     view.progress_ns = std::max(view.progress_ns, process->progress_ns);
   }
-  view.state_since_ns = job.since_ns;
-  view.previous_stop_ns = job.previous_stop_ns;
-  view.earliest_start_ns = job.down ? job.stops_allowed.next_ns(now_ns, settings_.stops_per_second,
-                                                                settings_.stops_at_once)
-                                    : 0;
-  view.latency_target_ns = job.latency_target_ns;
+}
 
+void Engine::measure_bursts(u64 now_ns, Job& job, const policy::JobView& view) {
   const bool busy = view.busy.value_or(false);
   if (busy != job.was_busy) {
     note(now_ns, busy ? TraceKind::busy : TraceKind::idle, job);
@@ -124,6 +108,36 @@ void Engine::view_job(u64 now_ns, Job& job, policy::JobView& view) {
     job.was_busy = busy;
   }
   job.was_busy_since_ns = view.busy_since_ns;
+}
+
+bool Engine::is_stoppable(const Job& job) const {
+  if (closed_ || job.blocked_until_ns) {
+    return false;
+  }
+  return std::all_of(job.processes.begin(), job.processes.end(), [this](const Process* process) {
+    const bool has_way = process->phase != Phase::running || best_way(*process).has_value();
+    return !process->has_queues() || (has_way && process->prepare_sequence == 0);
+  });
+}
+
+void Engine::view_job(u64 now_ns, Job& job, policy::JobView& view) {
+  view.id = job.id;
+  view.work_class = job.work_class;
+  view.priority = job.priority;
+  view.owner = job.owner;
+  view.governs_others = job.governs_others;
+  view.nodes.assign(job.nodes.begin(), job.nodes.end());
+  view.state = job.down ? (job.arrived ? JobState::stopped : JobState::stopping)
+                        : (job.arrived ? JobState::running : JobState::starting);
+  view.stoppable = is_stoppable(job);
+  view.state_since_ns = job.since_ns;
+  view.previous_stop_ns = job.previous_stop_ns;
+  view.earliest_start_ns = job.down ? job.stops_allowed.next_ns(now_ns, settings_.stops_per_second,
+                                                                settings_.stops_at_once)
+                                    : 0;
+  view.latency_target_ns = job.latency_target_ns;
+  view_activity(job, view);
+  measure_bursts(now_ns, job, view);
   view.burst_ns = job.burst_ns.value();
 }
 

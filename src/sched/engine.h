@@ -133,6 +133,9 @@ class Engine {
   void extend_lease(u64 now_ns, Process& process);
   void build_view(u64 now_ns);
   void view_job(u64 now_ns, Job& job, policy::JobView& view);
+  static void view_activity(const Job& job, policy::JobView& view);
+  void measure_bursts(u64 now_ns, Job& job, const policy::JobView& view);
+  bool is_stoppable(const Job& job) const;
   void put_down(u64 now_ns, Job& job);
   void let_up(u64 now_ns, Job& job);
   void plan_wake(u64 now_ns, std::optional<u64> policy_wake_ns);
