@@ -48,7 +48,7 @@ class InsideAttachment final : public Attachment {
     const int error =
         stop_queues(*session_, ids.data(), static_cast<u32>(ids.size()), grace, kNoDeadline, &bad);
     if (error < 0) {
-      return stop_error(pid(), error, bad);
+      return error_of_stop(error, bad);
     }
     return mark_done(std::move(reports));
   }
@@ -65,7 +65,7 @@ class InsideAttachment final : public Attachment {
     u32 bad = 0;
     const int error = stop_all_queues(*session_, grace, kNoDeadline, &bad);
     if (error < 0) {
-      return stop_error(pid(), error, bad);
+      return error_of_stop(error, bad);
     }
     return reports;
   }
@@ -99,6 +99,13 @@ class InsideAttachment final : public Attachment {
   static constexpr u64 kNoDeadline = 0;  // the Controller keeps it
 
   pid_t pid() const { return session_->debug.pid; }
+  Error error_of_stop(int error, u32 bad) const {
+    if (id_ == Id::early_ioctl && error == -ENOTTY) {
+      return Error{EOPNOTSUPP, "the driver has no PREEMPT_QUEUE (ioctl 0x87)",
+                   "early-ioctl is configured, but this is not a driver for it"};
+    }
+    return stop_error(pid(), error, bad);
+  }
   inside::QueueTable& table() { return session_->debug.queues; }
 
   // The driver tells self-debug of new queues through its pipe: silence means there are none. The

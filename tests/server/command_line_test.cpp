@@ -83,7 +83,7 @@ TEST_F(CommandLine, HelpNamesEveryDeviceOption) {
   const Outcome outcome = vgpu({"run", "--help"});
   EXPECT_EQ(outcome.status, 0);
   for (const char* option : {"--profile", "--gpus", "--cus", "--hqds", "--workers", "--vram",
-                             "--kfd", "--cost-model", "--ptrace-rule"}) {
+                             "--kfd", "--cost-model", "--ptrace-rule", "--early-ioctls"}) {
     EXPECT_NE(outcome.out.find(option), std::string::npos) << option;
   }
 }

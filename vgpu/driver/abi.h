@@ -2,6 +2,7 @@
 // namespace of that name beside gp::abi.
 #pragma once
 
+#include "abi/early.h"
 #include "abi/kfd.h"
 #include "memory/page_table.h"
 

@@ -40,6 +40,9 @@ const char* state_name(const Queue& queue) {
   if (queue.is_evicted) {
     return "evicted";
   }
+  if (queue.is_preempted) {
+    return "preempted";
+  }
   if (!queue.is_active) {
     return "inactive";
   }

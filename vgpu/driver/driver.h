@@ -38,6 +38,7 @@ struct DriverConfig {
   u64 vram_bytes = u64{4} << 30;  // per GPU
   KfdVersion kfd = KfdVersion::v1_17;
   PtraceRule ptrace_rule = PtraceRule::tracer_thread;
+  bool early_ioctls = false;  // PREEMPT_QUEUE and RESUME_QUEUE of abi/early.h are answered
   std::string tree;           // directory under which sysfs, debugfs and dev are laid out (created)
   u64 hws_timeout_ms = 9000;  // amdgpu.queue_preemption_timeout_ms
 };

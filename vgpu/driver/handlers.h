@@ -57,4 +57,8 @@ int criu_op(Call& call, abi::CriuArgs& args);
 int runtime_enable(Call& call, abi::RuntimeEnableArgs& args);
 int dbg_trap(Call& call, abi::DbgTrapArgs& args);
 
+// early_ioctls.cpp
+int early_preempt_queue(Call& call, abi::EarlyPreemptArgs& args);
+int early_resume_queue(Call& call, abi::EarlyResumeArgs& args);
+
 }  // namespace vgpu::driver

@@ -94,6 +94,14 @@ constexpr Row kRows[] = {
 };
 // clang-format on
 
+// Of no released driver: there only if the device was started with them.
+constexpr Row kEarlyRows[] = {
+    row<EarlyPreemptArgs, vgpu::driver::early_preempt_queue>(abi::early_preempt_queue,
+                                                             "PREEMPT_QUEUE", inout),
+    row<EarlyResumeArgs, vgpu::driver::early_resume_queue>(abi::early_resume_queue, "RESUME_QUEUE",
+                                                           inout),
+};
+
 constexpr u32 kDkmsFirst = 0x80, kDkmsEnd = 0x87;  // AMDKFD_COMMAND_START_2, _END_2
 constexpr std::size_t kLargestArgs = 4096;
 
@@ -106,6 +114,11 @@ const Row* find_row(const Module& module, u32 nr, int* error) {
   });
   if (found != std::end(kRows)) {
     return found;
+  }
+  for (const Row& early : kEarlyRows) {
+    if (early.info.nr == nr && module.config.early_ioctls) {
+      return &early;
+    }
   }
   // Inside the table's range an empty slot is EINVAL, beyond it the number is not an ioctl. Nr 0
   // lies before the first command.

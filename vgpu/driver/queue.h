@@ -36,6 +36,7 @@ struct Queue {
   bool is_active = false;  // counted, and in the run list
   bool is_evicted = false;
   bool is_suspended = false;  // by the debugger
+  bool is_preempted = false;  // by PREEMPT_QUEUE (early_ioctls.cpp)
   bool is_being_destroyed = false;
   bool is_gws = false;  // the device knows that it uses GWS
 
@@ -49,9 +50,10 @@ struct Queue {
     return ioc_type == abi::queue_type_compute || ioc_type == abi::queue_type_compute_aql;
   }
   bool is_sdma() const { return !is_compute(); }
-  // QUEUE_IS_ACTIVE (kfd_priv.h:544)
+  // QUEUE_IS_ACTIVE (kfd_priv.h:544), which knows nothing of is_preempted.
   bool should_be_active() const {
-    return ring_size > 0 && ring_base != 0 && percent > 0 && !is_evicted && !is_suspended;
+    return ring_size > 0 && ring_base != 0 && percent > 0 && !is_evicted && !is_suspended &&
+           !is_preempted;
   }
 };
 using QueuePtr = std::shared_ptr<Queue>;

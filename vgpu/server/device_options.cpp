@@ -67,6 +67,14 @@ Status set_ptrace_rule(DriverConfig& config, std::string_view text) {
   return ok();
 }
 
+Status set_early_ioctls(DriverConfig& config, std::string_view text) {
+  if (text != "on" && text != "off") {
+    return not_one_of(text, "on, off");
+  }
+  config.early_ioctls = text == "on";
+  return ok();
+}
+
 Status set_cost_model(DriverConfig& config, std::string_view text) {
   using device::CostModel;
   for (CostModel model : {CostModel::none, CostModel::mi210, CostModel::mi300x}) {
@@ -105,6 +113,9 @@ constexpr DeviceOption kOptions[] = {
     {"--ptrace-rule", "KERNEL", "6.12.95",
      "Who may use the debugger interface: 6.12.95 (the tracing thread) or 6.12.107 (its process)",
      set_ptrace_rule},
+    {"--early-ioctls", "on|off", "off",
+     "Answer PREEMPT_QUEUE (0x87) and RESUME_QUEUE (0x88), which no released driver has",
+     set_early_ioctls},
     {"--cost-model", "NAME", "none",
      "Add the time real hardware needs to save and restore waves: mi210, mi300x or none",
      set_cost_model},
