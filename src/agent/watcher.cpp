@@ -114,6 +114,9 @@ bool Watcher::settle() {
     if (quit_.load(std::memory_order_acquire) || !watching()) {
       return true;
     }
+    if (page_->busy.load(std::memory_order_acquire) == 0) {
+      become_busy();  // another daemon asks: it has to hear of the work that is under way
+    }
   }
   note_completed();
   return all_done() && go_idle();

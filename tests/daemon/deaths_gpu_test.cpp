@@ -30,10 +30,8 @@ TEST_F(GpuDeaths, OfTheDaemonStartsOfflineWorkAndBringsANewDaemon) {
   ::kill(before, SIGKILL);
   EXPECT_TRUE(runs(*training));
   EXPECT_NE(daemon_pid(), before);
-  ASSERT_TRUE(eventually([&] { return job_of(server->pid())["state"] == "running"; }));
-  ASSERT_EQ(server->ask("finish"), "ok");
-  ASSERT_EQ(server->ask("launch"), "ok");
-  EXPECT_TRUE(has_state(training->pid(), "stopped")) << "the new daemon does not serve";
+  EXPECT_TRUE(has_state(training->pid(), "stopped"))
+      << "the new daemon does not know that the server is busy";
 }
 
 TEST_F(GpuDeaths, OfADaemonThatIsMerelyStopped) {
