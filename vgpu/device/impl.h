@@ -98,7 +98,7 @@ class Gpu::Impl {
   void worker_main(Worker& self);
   void run_task(Worker& self, Task& task, Lock& lock);
   void deliver(const std::vector<HostCall>& calls);  // without the lock
-  TaskResult do_task(Task& task);             // without the lock
+  TaskResult do_task(Task& task);                    // without the lock
   void finish_task(Task& task, const TaskResult& result);
   void idle(Worker& self, Lock& lock);
   void spin(Worker& self, Lock& lock);
