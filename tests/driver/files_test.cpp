@@ -401,14 +401,13 @@ TEST_F(Files, EmptyRunList) {
 
 // The format oracle: files dumped from real hardware parse with the same reader.
 TEST_F(Files, DumpsOfRealHardwareHaveTheSameFormat) {
-  const char* dir = std::getenv("GPREEMPT_FIXTURES");
-  if (!dir) {
-    GTEST_SKIP() << "GPREEMPT_FIXTURES is not set";
-  }
-  const auto slurp = [&](const char* name) {
-    std::ifstream file(std::string(dir) + "/mi308x/" + name);
+  const auto slurp = [](const char* name) {
+    std::ifstream file(std::string(GPREEMPT_FIXTURES "/mi308x/") + name);
     return std::string(std::istreambuf_iterator<char>(file), {});
   };
+  if (slurp("mqds_16.txt").empty()) {
+    GTEST_SKIP() << "no dumps of an MI308X here";
+  }
   std::map<std::string, std::size_t> kinds;
   for (const Dump& dump : parse_dumps(slurp("mqds_16.txt"))) {
     kinds[dump.heading.substr(0, 9)] = dump.dwords.size();
