@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "agent/hold.h"
 #include "mechanism/inside/debug_session.h"
 
 namespace gp::agent {
@@ -14,17 +15,6 @@ namespace {
 
 constexpr u16 kBarrierHeader = abi::packet_barrier_and | abi::kHeaderBarrierBit;
 constexpr u64 kNudgeMark = 0x67707265656d7074;  // in a field that programs must leave 0
-
-class Hold {
- public:
-  explicit Hold(pthread_mutex_t& mutex) : mutex_(mutex) { pthread_mutex_lock(&mutex_); }
-  ~Hold() { pthread_mutex_unlock(&mutex_); }
-  Hold(const Hold&) = delete;
-  Hold& operator=(const Hold&) = delete;
-
- private:
-  pthread_mutex_t& mutex_;
-};
 
 bool is_nudge(const abi::AqlPacket& packet) {
   return (packet.word.header & abi::kHeaderTypeMask) == abi::packet_barrier_and &&

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "agent/hold.h"
+
 namespace gp::agent {
 
 constinit Stopper stopper;
@@ -10,17 +12,6 @@ constinit Stopper stopper;
 namespace inside = mechanism::inside;
 
 namespace {
-
-class Hold {
- public:
-  explicit Hold(pthread_mutex_t& mutex) : mutex_(mutex) { pthread_mutex_lock(&mutex_); }
-  ~Hold() { pthread_mutex_unlock(&mutex_); }
-  Hold(const Hold&) = delete;
-  Hold& operator=(const Hold&) = delete;
-
- private:
-  pthread_mutex_t& mutex_;
-};
 
 int way_of(control::Method method, inside::Way* way) {
   switch (method) {

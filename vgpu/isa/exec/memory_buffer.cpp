@@ -1,6 +1,6 @@
 // MUBUF: loads, stores, atomics, cache control. Out of range loads give zero and stores are
-// dropped, dword by dword. The instructions that convert between data formats are those of graphics
-// and are not implemented.
+// dropped, dword by dword. The instructions that convert between data formats are those of
+// graphics: they stop the queue as illegal, by name.
 #include "isa/exec/memory_buffer.h"
 
 #include "isa/exec/memory.h"
