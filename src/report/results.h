@@ -1,0 +1,75 @@
+// What a demo or a benchmark measured: the one form between those who measure and those who show.
+// Kept as results.json in a directory of its own; the report (report.html) is made from it alone.
+#pragma once
+
+#include "base/types.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gp::report {
+
+struct Environment {
+  bool virtual_gpu = false;  // times are then those of an emulator, never of hardware
+  std::string device;        // "virtual GPU (mi210, 8 CUs)", "AMD Instinct MI308X x 8"
+  std::string cpu;
+  u32 cores = 0;
+  std::string kernel;
+  std::string rocm;
+  std::string gpreempt_version;
+  std::string date;     // ISO 8601, UTC
+  std::string command;  // that made these results
+};
+
+// Something had the GPU, or was stopped, from one moment to another.
+struct Span {
+  std::string track;  // "online", "offline", "scheduler"
+  std::string what;   // "running", "stopped", "request"
+  u64 start_us = 0;   // from the start of the phase
+  u64 end_us = 0;
+};
+
+struct Phase {
+  std::string name;                       // online-alone, offline-alone, both-without, both-with
+  std::vector<double> online_latency_ms;  // one per request, from its intended arrival
+  std::vector<double> online_arrival_ms;  // from the start of the phase; as long as the latencies
+  std::optional<double> offline_steps_per_s;
+  u64 preemptions = 0;
+  std::optional<bool> checksum_ok;  // offline's result equals that of an undisturbed run
+  double duration_s = 0;
+  std::vector<Span> timeline;
+};
+
+// A number somebody asked for, and what was measured.
+struct Criterion {
+  std::string scenario;
+  std::string what;  // "online p99 beside offline"
+  std::string unit;  // "ms", "x", "%"
+  double limit = 0;
+  bool at_least = false;        // the value must be at least, not at most, the limit
+  std::optional<double> value;  // empty: could not be measured; then it has not passed
+  std::optional<double> noise;  // the same ratio of two like runs: the floor of this machine
+  std::string note;
+};
+
+// One way to stop work, under the same load as the others.
+struct Scheme {
+  std::string mechanism;
+  int level = 0;  // XSched's
+  u32 queues = 0;
+  double stop_p50_us = 0, stop_p99_us = 0;
+  double start_p50_us = 0, start_p99_us = 0;
+  double online_p50_ms = 0, online_p99_ms = 0;
+  double offline_steps_per_s = 0;
+  std::string note;  // why it is not available, if it is not
+};
+
+struct Results {
+  Environment environment;
+  std::vector<Phase> phases;
+  std::vector<Criterion> criteria;
+  std::vector<Scheme> schemes;
+};
+
+}  // namespace gp::report
