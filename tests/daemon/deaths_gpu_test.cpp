@@ -25,17 +25,22 @@ class GpuDeaths : public DaemonTest {
   std::unique_ptr<Program> training, server;
 };
 
+// The server is held still meanwhile: the new daemon must not stop the training again before it
+// has been seen to run.
 TEST_F(GpuDeaths, OfTheDaemonStartsOfflineWorkAndBringsANewDaemon) {
   const pid_t before = daemon_pid();
+  server->signal(SIGSTOP);
   ::kill(before, SIGKILL);
   EXPECT_TRUE(runs(*training));
   EXPECT_NE(daemon_pid(), before);
+  server->signal(SIGCONT);
   EXPECT_TRUE(has_state(training->pid(), "stopped"))
       << "the new daemon does not know that the server is busy";
 }
 
 TEST_F(GpuDeaths, OfADaemonThatIsMerelyStopped) {
   const pid_t before = daemon_pid();
+  server->signal(SIGSTOP);  // as above
   ::kill(before, SIGSTOP);
   EXPECT_TRUE(runs(*training));
   EXPECT_TRUE(eventually([&] { return daemon_pid() != before; }));

@@ -41,7 +41,7 @@ TEST(Leases, EndAtTheirDeadline) {
 TEST(Leases, CanBeExtended) {
   Victim victim;
   const auto controller = make_controller();
-  const auto lease = controller->stop(std::vector{all_of(victim)}, lease_for(2s));
+  const auto lease = controller->stop(std::vector{all_of(victim)}, lease_for(1min));
   ASSERT_TRUE(succeeds(controller->extend(lease->lease, 1h)));
   EXPECT_TRUE(is_error(controller->extend(lease->lease, 25h), EINVAL));
   EXPECT_TRUE(is_error(controller->extend(lease->lease + 1, 1s), ENOENT));
