@@ -1,0 +1,16 @@
+// Whole files, in and out.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace gp::report {
+
+Result<std::string> read_file(const std::string& path);
+
+// Readers see the old content or the new, never a part.
+Status write_file(const std::string& path, std::string_view content);
+
+}  // namespace gp::report

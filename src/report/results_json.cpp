@@ -1,0 +1,198 @@
+#include "report/results_json.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <type_traits>
+
+#include "report/results_fields.h"
+
+namespace gp::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr u64 kSchemaVersion = 1;
+
+// Walks the objects in one of the two directions and remembers where it is, so that an error can
+// name the place. After the first error it only finishes the walk.
+class Walk {
+ public:
+  const Result<Unit>& status() const { return status_; }
+
+ protected:
+  void fail(const std::string& what) {
+    if (status_) {
+      status_ = Error{EINVAL, fmt::format("{} {}", place_.empty() ? "the whole" : place_, what),
+                      "this is no file of gpreempt, or one that was damaged"};
+    }
+  }
+  // Calls `go_on` with the place extended by `step`.
+  template <class GoOn>
+  void at(const std::string& step, GoOn go_on) {
+    const std::size_t length = place_.size();
+    place_ += place_.empty() && step.starts_with('.') ? step.substr(1) : step;
+    go_on();
+    place_.resize(length);
+  }
+
+ private:
+  Status status_ = ok();
+  std::string place_;
+};
+
+class Writer : public Walk {
+ public:
+  template <class T>
+  Json write(const T& value) {
+    if constexpr (std::is_same_v<T, double>) {
+      if (!std::isfinite(value)) {
+        fail("is not a finite number");
+      }
+      return value;
+    } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) {
+      return value;
+    } else {
+      Json object = Json::object();
+      fields(
+          [&](const char* key, const auto& member) {
+            at(fmt::format(".{}", key), [&] { object[key] = write(member); });
+          },
+          value);
+      return object;
+    }
+  }
+  template <class T>
+  Json write(const std::optional<T>& value) {
+    return value ? write(*value) : Json();
+  }
+  template <class T>
+  Json write(const std::vector<T>& values) {
+    Json array = Json::array();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      at(fmt::format("[{}]", i), [&] { array.push_back(write(values[i])); });
+    }
+    return array;
+  }
+};
+
+class Reader : public Walk {
+ public:
+  template <class T>
+  void read(const Json& json, T& value) {
+    if constexpr (std::is_same_v<T, bool>) {
+      json.is_boolean() ? void(value = json.get<bool>()) : fail("is not true or false");
+    } else if constexpr (std::is_same_v<T, std::string>) {
+      json.is_string() ? void(value = json.get<std::string>()) : fail("is not a text");
+    } else if constexpr (std::is_same_v<T, double>) {
+      json.is_number() ? void(value = json.get<double>()) : fail("is not a number");
+    } else if constexpr (std::is_integral_v<T>) {
+      read_whole(json, value);
+    } else {
+      read_object(json, value);
+    }
+  }
+  template <class T>
+  void read(const Json& json, std::optional<T>& value) {
+    if (!json.is_null()) {
+      read(json, value.emplace());
+    }
+  }
+  template <class T>
+  void read(const Json& json, std::vector<T>& values) {
+    if (!json.is_array()) {
+      return fail("is not a list");
+    }
+    values.resize(json.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      at(fmt::format("[{}]", i), [&] { read(json[i], values[i]); });
+    }
+  }
+  void must(bool holds, const std::string& place, const std::string& what) {
+    if (!holds) {
+      at(place, [&] { fail(what); });
+    }
+  }
+
+ private:
+  template <class T>
+  void read_whole(const Json& json, T& value) {
+    const bool fits = json.is_number_unsigned()
+                          ? json.get<u64>() <= static_cast<u64>(std::numeric_limits<T>::max())
+                          : json.is_number_integer() && std::is_signed_v<T> &&
+                                json.get<i64>() >= static_cast<i64>(std::numeric_limits<T>::min());
+    fits ? void(value = json.get<T>()) : fail("is not a whole number in range");
+  }
+  template <class T>
+  void read_object(const Json& json, T& value) {
+    if (!json.is_object()) {
+      return fail("is not an object");
+    }
+    fields(
+        [&](const char* key, auto& member) {
+          at(fmt::format(".{}", key), [&] {
+            const auto found = json.find(key);
+            found == json.end() ? fail("is missing") : read(*found, member);
+          });
+        },
+        value);
+  }
+};
+
+void check(Reader& reader, const Results& results) {
+  for (std::size_t i = 0; i < results.phases.size(); ++i) {
+    const Phase& phase = results.phases[i];
+    reader.must(phase.online_arrival_ms.size() == phase.online_latency_ms.size(),
+                fmt::format("phases[{}].online_arrival_ms", i),
+                "is not as long as online_latency_ms");
+    for (std::size_t j = 0; j < phase.timeline.size(); ++j) {
+      reader.must(phase.timeline[j].start_us <= phase.timeline[j].end_us,
+                  fmt::format("phases[{}].timeline[{}]", i, j), "ends before it starts");
+    }
+  }
+}
+
+}  // namespace
+
+Result<std::string> to_json(const Results& results) {
+  Writer writer;
+  Json json = {{"schema_version", kSchemaVersion}};
+  json.update(writer.write(results));
+  if (!writer.status()) {
+    Error error = writer.status().error();
+    return Error{error.code, error.what, ""};
+  }
+  // A command may hold bytes that are no UTF-8: they become U+FFFD.
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Result<Results> from_json(std::string_view text) {
+  Json json;
+  try {
+    json = Json::parse(text);
+  } catch (const Json::exception& error) {
+    return Error{EINVAL, fmt::format("no JSON: {}", error.what()),
+                 "this is no file of gpreempt, or one that was damaged"};
+  }
+  const Json version = json.is_object() ? json.value("schema_version", Json()) : Json();
+  if (version.is_number_unsigned() && version.get<u64>() > kSchemaVersion) {
+    return Error{EINVAL,
+                 fmt::format("schema_version is {}, at most {} is known here", version.get<u64>(),
+                             kSchemaVersion),
+                 "it was made by a newer gpreempt: use that one"};
+  }
+  Reader reader;
+  reader.must(version == Json(kSchemaVersion), "schema_version",
+              fmt::format("is not {}", kSchemaVersion));
+  Results results;
+  reader.read(json, results);
+  check(reader, results);
+  if (!reader.status()) {
+    return reader.status().error();
+  }
+  return results;
+}
+
+}  // namespace gp::report

@@ -1,0 +1,89 @@
+#include <rapidcheck.h>
+
+#include <algorithm>
+
+#include "report/results_support.h"
+
+namespace gp::report {
+namespace {
+
+std::string text() {
+  // Characters that some layer may mistake for its own, and some beyond ASCII.
+  const std::vector<std::string> parts = {"a",  "<b>", "&",  "\"",   "'", "\\",
+                                          "\n", "é",   "漢", "🙂", " "};
+  std::string result;
+  for (const std::string& part :
+       *rc::gen::container<std::vector<std::string>>(rc::gen::elementOf(parts))) {
+    result += part;
+  }
+  return result;
+}
+
+double number() { return *rc::gen::arbitrary<double>(); }
+std::optional<double> maybe_number() {
+  return *rc::gen::arbitrary<bool>() ? std::optional(number()) : std::nullopt;
+}
+bool flag() { return *rc::gen::arbitrary<bool>(); }
+
+template <class Make>
+auto some(int most, Make make) {
+  std::vector<decltype(make())> values(static_cast<std::size_t>(*rc::gen::inRange(0, most + 1)));
+  for (auto& value : values) {
+    value = make();
+  }
+  return values;
+}
+
+Span span() {
+  const u64 a = *rc::gen::arbitrary<u64>(), b = *rc::gen::arbitrary<u64>();
+  return {text(), text(), std::min(a, b), std::max(a, b)};
+}
+
+Phase phase() {
+  Phase phase;
+  phase.name = text();
+  phase.online_latency_ms = some(5, number);
+  for (std::size_t i = 0; i < phase.online_latency_ms.size(); ++i) {
+    phase.online_arrival_ms.push_back(number());
+  }
+  phase.offline_steps_per_s = maybe_number();
+  phase.preemptions = *rc::gen::arbitrary<u64>();
+  if (flag()) {
+    phase.checksum_ok = flag();
+  }
+  phase.duration_s = number();
+  phase.timeline = some(5, span);
+  return phase;
+}
+
+Criterion criterion() {
+  return {text(), text(), text(), number(), flag(), maybe_number(), maybe_number(), text()};
+}
+
+Scheme scheme() {
+  return {text(),
+          *rc::gen::arbitrary<int>(),
+          *rc::gen::arbitrary<u32>(),
+          number(),
+          number(),
+          number(),
+          number(),
+          number(),
+          number(),
+          number(),
+          text()};
+}
+
+}  // namespace
+
+Results any_results() {
+  Results results;
+  results.environment = {flag(), text(), text(), *rc::gen::arbitrary<u32>(), text(), text(),
+                         text(), text(), text()};
+  results.phases = some(4, phase);
+  results.criteria = some(4, criterion);
+  results.schemes = some(4, scheme);
+  return results;
+}
+
+}  // namespace gp::report
