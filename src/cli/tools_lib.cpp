@@ -45,7 +45,7 @@ Result<std::string> find_agent() {
 }
 
 std::string with_tool(std::string_view list, std::string_view library) {
-  const std::string name = quoted(library);
+  std::string name = quoted(library);
   if (list.empty()) {
     return name;
   }
