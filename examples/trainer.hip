@@ -1,22 +1,47 @@
-// An offline job: fits a linear model by gradient descent, one long kernel after the other, for as
-// many steps as it is told. Plain HIP; it does not know that the GPU is shared or virtual.
-//   trainer STEPS
-// Prints "step N loss L" as it goes, and a checksum of the weights at the end.
+// An offline job: trains a multi-layer perceptron (one hidden layer, relu, mean squared error) by
+// gradient descent. Each step's batch is cut into shards, one stream each: forward, backward, and
+// then one update of the weights from all gradients. Plain HIP, with blocking waits; it does not
+// know that the GPU is shared or virtual.
+//
+// The result is deterministic. Whatever happens to its queues, after N steps the checksum of the
+// weights is the same; the trail of checksums, one per report, shows that for runs of any length.
+//
+// The default size makes kernels of some tens of milliseconds on the virtual GPU. On hardware:
+//   trainer --batch 16384 --inputs 2048 --hidden 4096
+// Variants:
+//   trainer --kernels 1000       more than a thousand tiny launches per step; the same result
+//   trainer --graph              the step is captured once and launched as a graph
+#include <cinttypes>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <vector>
 
+#include "clock.h"
+#include "end_requested.h"
 #include "hip_call.h"
+#include "layers.h"
+#include "options.h"
 
-constexpr unsigned kFeatures = 32, kBlock = 256, kShards = 16, kSamples = kShards * kBlock;
-constexpr unsigned kEpochs = 8;  // of each shard, within one kernel
-constexpr int kReportEvery = 5;
+constexpr unsigned kBlock = 256;
+constexpr float kRate = 0.05f;
 
-// The sum over the block, in a fixed order, so that a run gives the same bits every time.
-__device__ float block_sum(float value) {
+struct Settings {
+  unsigned steps, streams, batch, inputs, hidden, outputs, kernels, report_every;
+  double seconds;
+  bool graph;
+  std::string json;
+
+  unsigned weights() const { return inputs * hidden + hidden * outputs; }
+};
+
+// The sum of squares of `count` errors, by one block in a fixed order.
+__global__ void sum_of_squares(const float* errors, unsigned count, float* result) {
   __shared__ float sums[kBlock];
-  sums[threadIdx.x] = value;
+  float sum = 0;
+  for (unsigned i = threadIdx.x; i < count; i += kBlock) {
+    sum = fmaf(errors[i], errors[i], sum);
+  }
+  sums[threadIdx.x] = sum;
   __syncthreads();
   for (unsigned step = kBlock / 2; step > 0; step /= 2) {
     if (threadIdx.x < step) {
@@ -24,100 +49,278 @@ __device__ float block_sum(float value) {
     }
     __syncthreads();
   }
-  const float total = sums[0];
-  __syncthreads();
-  return total;
-}
-
-// Each block descends on its own shard of the samples for some epochs, from the common weights.
-__global__ void train_shards(const float* inputs, const float* targets, const float* weights,
-                             float* shard_weights, float rate) {
-  __shared__ float local[kFeatures];
-  const unsigned sample = blockIdx.x * kBlock + threadIdx.x;
-  float* result = shard_weights + blockIdx.x * (kFeatures + 1);
-  if (threadIdx.x < kFeatures) {
-    local[threadIdx.x] = weights[threadIdx.x];
-  }
-  __syncthreads();
-  for (unsigned epoch = 0; epoch < kEpochs; epoch++) {
-    float error = -targets[sample];
-    for (unsigned f = 0; f < kFeatures; f++) {
-      error += inputs[f * kSamples + sample] * local[f];
-    }
-    const float loss = block_sum(error * error) / kBlock;
-    for (unsigned f = 0; f < kFeatures; f++) {
-      const float gradient = block_sum(error * inputs[f * kSamples + sample]) / kBlock;
-      if (threadIdx.x == 0) {
-        local[f] -= rate * gradient;
-      }
-    }
-    if (threadIdx.x == 0) {
-      result[kFeatures] = loss;
-    }
-    __syncthreads();
-  }
-  if (threadIdx.x < kFeatures) {
-    result[threadIdx.x] = local[threadIdx.x];
+  if (threadIdx.x == 0) {
+    *result = sums[0];
   }
 }
 
-// The common weights become the shards' mean.
-__global__ void average(float* weights, const float* shard_weights, float* loss) {
-  const unsigned f = threadIdx.x;
-  if (f > kFeatures) {
+// Steps down the sum of the shards' gradients, added in their order. Behind the weights lies the
+// loss, behind each shard's gradients its part of it.
+__global__ void descend(float* parameters, const float* gradients, unsigned shards,
+                        unsigned weights, float rate, float per_output) {
+  const unsigned i = blockIdx.x * kBlock + threadIdx.x;
+  if (i > weights) {
     return;
   }
   float sum = 0;
-  for (unsigned shard = 0; shard < kShards; shard++) {
-    sum += shard_weights[shard * (kFeatures + 1) + f];
+  for (unsigned shard = 0; shard < shards; shard++) {
+    sum += gradients[shard * (weights + 1) + i];
   }
-  *(f < kFeatures ? &weights[f] : loss) = sum / kShards;
+  parameters[i] = i < weights ? fmaf(-rate, sum, parameters[i]) : sum * per_output;
 }
 
-static float* upload(const std::vector<float>& values) {
+// Numbers in [-1, 1) that are the same in every run.
+static std::vector<float> random_numbers(std::size_t count, std::uint32_t seed, float scale = 1) {
+  std::vector<float> numbers(count);
+  for (float& number : numbers) {
+    seed = seed * 1664525u + 1013904223u;
+    number = scale * (static_cast<float>(seed >> 8) / 8388608.0f - 1.0f);
+  }
+  return numbers;
+}
+
+static float* device_array(std::size_t count) {
   float* memory;
-  HIP(hipMalloc(reinterpret_cast<void**>(&memory), values.size() * sizeof(float)));
+  HIP(hipMalloc(reinterpret_cast<void**>(&memory), count * sizeof(float)));
+  return memory;
+}
+
+static float* device_copy(const std::vector<float>& values) {
+  float* memory = device_array(values.size());
   HIP(hipMemcpy(memory, values.data(), values.size() * sizeof(float), hipMemcpyHostToDevice));
   return memory;
 }
 
-int main(int argc, char** argv) {
-  const int steps = argc > 1 ? std::atoi(argv[1]) : 100;
-  // Data made from weights that training should find again.
-  std::vector<float> inputs(kFeatures * kSamples), targets(kSamples, 0.0f);
-  std::uint32_t state = 1;
-  for (unsigned f = 0; f < kFeatures; f++) {
-    for (unsigned s = 0; s < kSamples; s++) {
-      state = state * 1664525u + 1013904223u;
-      const float x = static_cast<float>(state >> 8) / 8388608.0f - 1.0f;
-      inputs[f * kSamples + s] = x;
-      targets[s] += x * std::sin(static_cast<float>(f));
-    }
-  }
-  float *device_inputs = upload(inputs), *device_targets = upload(targets);
-  float* weights = upload(std::vector<float>(kFeatures, 0.0f));
-  float* shard_weights = upload(std::vector<float>(kShards * (kFeatures + 1)));
-  float* loss;
-  HIP(hipHostMalloc(reinterpret_cast<void**>(&loss), sizeof(float)));
+// A part of the batch, and the stream that works on it.
+struct Shard {
+  Matrix inputs, targets, hidden, errors, deltas;
+  float* gradients;  // of both layers, then the sum of squared errors
+  hipStream_t stream;
+  hipEvent_t done;
+};
 
-  for (int step = 1; step <= steps; step++) {
-    train_shards<<<kShards, kBlock>>>(device_inputs, device_targets, weights, shard_weights, 0.1f);
-    average<<<1, 64>>>(weights, shard_weights, loss);
-    // Looks at the loss now and then: in between the GPU always has work.
-    if (step % kReportEvery == 0 || step == steps) {
-      HIP(hipDeviceSynchronize());
-      std::printf("step %d loss %.6f\n", step, *loss);
-      std::fflush(stdout);
+static hipEvent_t blocking_event() {
+  hipEvent_t event;
+  HIP(hipEventCreateWithFlags(&event, hipEventBlockingSync | hipEventDisableTiming));
+  return event;
+}
+
+class Trainer {
+ public:
+  explicit Trainer(const Settings& settings) : settings_(settings) {
+    HIP(hipStreamCreateWithFlags(&stream_, hipStreamNonBlocking));
+    updated_ = blocking_event();
+    reported_ = blocking_event();
+    HIP(hipHostMalloc(reinterpret_cast<void**>(&report_), (weights() + 1) * sizeof(float)));
+    const float scale = 1.0f / std::sqrt(static_cast<float>(settings.inputs));
+    std::vector<float> start = random_numbers(weights(), 1, scale);
+    start.push_back(0);  // the loss
+    parameters_ = device_copy(start);
+    gradients_ = device_array(std::size_t{settings.streams} * (weights() + 1));
+    make_shards();
+    HIP(hipDeviceSynchronize());
+    HIP(hipEventRecord(updated_, stream_));
+    if (settings.graph) {
+      capture();
     }
   }
-  std::vector<float> result(kFeatures);
-  HIP(hipMemcpy(result.data(), weights, kFeatures * sizeof(float), hipMemcpyDeviceToHost));
-  std::uint64_t checksum = 14695981039346656037ull;
-  for (float weight : result) {
-    std::uint32_t bits;
-    std::memcpy(&bits, &weight, sizeof(bits));
-    checksum = (checksum ^ bits) * 1099511628211ull;
+
+  void step() {
+    if (settings_.graph) {
+      HIP(hipGraphLaunch(graph_, stream_));
+    } else {
+      launch();
+    }
   }
-  std::printf("checksum %016llx\n", static_cast<unsigned long long>(checksum));
+
+  // Waits for all steps so far. `loss` is that of the weights before the last step.
+  std::uint64_t checksum(float* loss) {
+    const std::size_t bytes = (weights() + 1) * sizeof(float);
+    HIP(hipMemcpyAsync(report_, parameters_, bytes, hipMemcpyDeviceToHost, stream_));
+    HIP(hipEventRecord(reported_, stream_));
+    HIP(hipEventSynchronize(reported_));
+    *loss = report_[weights()];
+    std::uint64_t hash = 14695981039346656037u;  // FNV-1a
+    const auto* byte = reinterpret_cast<const unsigned char*>(report_);
+    for (std::size_t i = 0; i < bytes - sizeof(float); i++) {
+      hash = (hash ^ byte[i]) * 1099511628211u;
+    }
+    return hash;
+  }
+
+ private:
+  unsigned weights() const { return settings_.weights(); }
+  Matrix layer1(float* values) const {
+    return Matrix::of(values, settings_.inputs, settings_.hidden);
+  }
+  Matrix layer2(float* values) const {
+    return Matrix::of(values + settings_.inputs * settings_.hidden, settings_.hidden,
+                      settings_.outputs);
+  }
+
+  void make_shards() {
+    const Settings& s = settings_;
+    const unsigned rows = s.batch / s.streams;
+    for (unsigned i = 0; i < s.streams; i++) {
+      Shard shard{};
+      shard.inputs =
+          Matrix::of(device_copy(random_numbers(rows * s.inputs, 100 + i)), rows, s.inputs);
+      shard.targets =
+          Matrix::of(device_copy(random_numbers(rows * s.outputs, 200 + i)), rows, s.outputs);
+      shard.hidden = Matrix::of(device_array(rows * s.hidden), rows, s.hidden);
+      shard.errors = Matrix::of(device_array(rows * s.outputs), rows, s.outputs);
+      shard.deltas = Matrix::of(device_array(rows * s.hidden), rows, s.hidden);
+      shard.gradients = gradients_ + std::size_t{i} * (weights() + 1);
+      HIP(hipStreamCreateWithFlags(&shard.stream, hipStreamNonBlocking));
+      shard.done = blocking_event();
+      shards_.push_back(shard);
+    }
+  }
+
+  void launch_shard(const Shard& shard) const {
+    const unsigned kernels = settings_.kernels;
+    const hipStream_t stream = shard.stream;
+    const Matrix weights1 = layer1(parameters_), weights2 = layer2(parameters_);
+    const Matrix gradient1 = layer1(shard.gradients), gradient2 = layer2(shard.gradients);
+    launch_multiply<Then::relu>(shard.inputs, weights1, shard.hidden, shard.hidden, kernels,
+                                stream);
+    launch_multiply<Then::minus_other>(shard.hidden, weights2, shard.errors, shard.targets, kernels,
+                                       stream);
+    sum_of_squares<<<1, kBlock, 0, stream>>>(
+        shard.errors.data, shard.errors.rows * shard.errors.columns, shard.gradients + weights());
+    launch_multiply<Then::nothing>(shard.hidden.transposed(), shard.errors, gradient2, gradient2,
+                                   kernels, stream);
+    launch_multiply<Then::where_other_is_set>(shard.errors, weights2.transposed(), shard.deltas,
+                                              shard.hidden, kernels, stream);
+    launch_multiply<Then::nothing>(shard.inputs.transposed(), shard.deltas, gradient1, gradient1,
+                                   kernels, stream);
+  }
+
+  void launch() {
+    for (const Shard& shard : shards_) {
+      HIP(hipStreamWaitEvent(shard.stream, updated_, 0));
+      launch_shard(shard);
+      HIP(hipEventRecord(shard.done, shard.stream));
+      HIP(hipStreamWaitEvent(stream_, shard.done, 0));
+    }
+    const auto batch = static_cast<float>(settings_.batch);
+    descend<<<(weights() + kBlock) / kBlock, kBlock, 0, stream_>>>(
+        parameters_, gradients_, settings_.streams, weights(), kRate / batch,
+        1.0f / (batch * static_cast<float>(settings_.outputs)));
+    HIP(hipEventRecord(updated_, stream_));
+  }
+
+  void capture() {
+    hipGraph_t graph;
+    HIP(hipStreamBeginCapture(stream_, hipStreamCaptureModeGlobal));
+    HIP(hipEventRecord(updated_, stream_));
+    launch();
+    HIP(hipStreamEndCapture(stream_, &graph));
+    HIP(hipGraphInstantiate(&graph_, graph, nullptr, nullptr, 0));
+  }
+
+  const Settings settings_;
+  hipStream_t stream_{};
+  hipGraphExec_t graph_{};
+  hipEvent_t updated_{}, reported_{};
+  std::vector<Shard> shards_;
+  float *parameters_ = nullptr, *gradients_ = nullptr;
+  float* report_ = nullptr;  // the parameters, on the host
+};
+
+// What was reached when.
+struct Report {
+  unsigned step;
+  std::uint64_t time_us, checksum;
+  float loss;
+};
+
+static double steps_per_second(std::uint64_t start_us, const Report& last) {
+  const double seconds = 1e-6 * static_cast<double>(last.time_us - start_us);
+  return seconds > 0 ? last.step / seconds : 0;
+}
+
+static bool write_json(const std::string& path, std::uint64_t start_us,
+                       const std::vector<Report>& reports) {
+  std::FILE* file = std::fopen(path.c_str(), "w");
+  if (file == nullptr) {
+    return false;
+  }
+  const Report& last = reports.back();
+  std::fprintf(file,
+               "{\"schema_version\": 1, \"start_us\": %" PRIu64
+               ", \"steps\": %u,"
+               " \"steps_per_s\": %.6g, \"loss\": %.9g, \"checksum\": \"%016" PRIx64
+               "\",\n"
+               " \"trail\": [",
+               start_us, last.step, steps_per_second(start_us, last), last.loss, last.checksum);
+  for (const Report& report : reports) {
+    std::fprintf(file,
+                 "%s\n  {\"step\": %u, \"time_us\": %" PRIu64
+                 ", \"loss\": %.9g, \"checksum\": \"%016" PRIx64 "\"}",
+                 &report == reports.data() ? "" : ",", report.step, report.time_us, report.loss,
+                 report.checksum);
+  }
+  std::fprintf(file, "\n ]}\n");
+  return std::fclose(file) == 0;
+}
+
+static Settings settings_of(int argc, char** argv) {
+  Options options(argc, argv,
+                  "trainer [STEPS] [--for SECONDS] [--streams N] [--batch N] [--inputs N] "
+                  "[--hidden N] [--outputs N] [--kernels N] [--graph] [--report-every STEPS] "
+                  "[--json FILE]");
+  Settings settings{};
+  settings.seconds = options.decimal("--for", 0);
+  settings.streams = options.number("--streams", 3);
+  settings.batch = options.number("--batch", 384);
+  settings.inputs = options.number("--inputs", 256);
+  settings.hidden = options.number("--hidden", 256);
+  settings.outputs = options.number("--outputs", 16);
+  settings.kernels = options.number("--kernels", 1);
+  settings.report_every = options.number("--report-every", 10);
+  settings.graph = options.flag("--graph");
+  settings.json = options.text("--json");
+  settings.steps = options.positional(settings.seconds > 0 ? INT_MAX : 100);
+  options.finish();
+  if (settings.batch % settings.streams != 0) {
+    options.fail("--batch must be a multiple of --streams");
+  }
+  return settings;
+}
+
+int main(int argc, char** argv) {
+  const Settings settings = settings_of(argc, argv);
+  listen_for_end();
+  HIP(hipSetDeviceFlags(hipDeviceScheduleBlockingSync));
+  Trainer trainer(settings);
+  std::printf("ready\n");
+  std::fflush(stdout);
+
+  const std::uint64_t start = monotonic_us();
+  std::vector<Report> reports;
+  for (unsigned step = 1; step <= settings.steps; step++) {
+    trainer.step();
+    if (step % settings.report_every != 0 && step != settings.steps) {
+      continue;  // in between the GPU always has work
+    }
+    Report report{};
+    report.checksum = trainer.checksum(&report.loss);
+    report.step = step;
+    report.time_us = monotonic_us();
+    reports.push_back(report);
+    std::printf("step %u loss %.6f steps/s %.2f\n", step, report.loss,
+                steps_per_second(start, report));
+    std::fflush(stdout);
+    if (end_requested() ||
+        (settings.seconds > 0 && report.time_us - start >= 1e6 * settings.seconds)) {
+      break;
+    }
+  }
+  std::printf("steps %u checksum %016" PRIx64 "\n", reports.back().step, reports.back().checksum);
+  if (!settings.json.empty() && !write_json(settings.json, start, reports)) {
+    std::perror(settings.json.c_str());
+    return 1;
+  }
   return 0;
 }
