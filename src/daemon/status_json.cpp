@@ -111,10 +111,11 @@ std::string trace_json(const sched::Trace& trace) {
   fmt::memory_buffer text;
   for (const sched::TraceEvent& event : trace.since(0)) {
     fmt::format_to(std::back_inserter(text),
-                   R"({{"number":{},"time_us":{}.{:03},"event":"{}","job":{},"pid":{},"value":{}}})"
+                   R"({{"number":{},"time_us":{}.{:03},"event":"{}","class":"{}","job":{},)"
+                   R"("pid":{},"value":{}}})"
                    "\n",
                    event.number, event.time_ns / 1000, event.time_ns % 1000,
-                   sched::name(event.kind), event.job,
+                   sched::name(event.kind), discover::name(event.work_class), event.job,
                    event.pid == 0 ? "null" : std::to_string(event.pid), event.value);
   }
   return fmt::to_string(text);

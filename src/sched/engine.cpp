@@ -40,7 +40,7 @@ const Job* Engine::find_job(ProcessId id) const {
 }
 
 void Engine::note(u64 now_ns, TraceKind kind, const Job& job, pid_t pid, i64 value) {
-  trace_.add({0, now_ns, kind, job.id, pid, value});
+  trace_.add({0, now_ns, kind, job.work_class, job.id, pid, value});
 }
 
 ProcessId Engine::add_process(u64 now_ns, const ProcessFacts& facts) {

@@ -93,17 +93,5 @@ TEST(Job, IsReportedWithItsNodesAndSlots) {
   EXPECT_EQ(report.nodes[0].running.size(), 1U);
 }
 
-TEST(Trace, KeepsTheLatestEvents) {
-  Trace trace;
-  for (u64 i = 0; i < Trace::kEvents + 10; ++i) {
-    trace.add({0, i, TraceKind::busy, 1, 0, 0});
-  }
-  const auto events = trace.since(0);
-  ASSERT_EQ(events.size(), Trace::kEvents);
-  EXPECT_EQ(events.front().number, 10U);
-  EXPECT_EQ(events.back().time_ns, Trace::kEvents + 9);
-  EXPECT_EQ(trace.since(Trace::kEvents + 9).size(), 1U);
-}
-
 }  // namespace
 }  // namespace gp::sched
