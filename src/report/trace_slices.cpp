@@ -1,0 +1,189 @@
+#include "report/trace_slices.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+namespace gp::report {
+namespace {
+
+// An order of the scheduler, from the decision to the last answer so far.
+struct Order {
+  u64 decided_ns = 0;
+  std::optional<u64> answered_ns;
+};
+
+// Follows one job from event to event.
+class Follower {
+ public:
+  Follower(u64 job, std::vector<Slice>& slices) : job_(job), slices_(slices) {}
+
+  void take(const TraceLine& line, u64 oldest_ns) {
+    if (!seen_ && line.event != "process_joined") {
+      infer_what_was_before(line, oldest_ns);
+    }
+    if (!seen_ || pids_.empty()) {
+      open_ = open_.value_or(line.time_ns);
+    }
+    seen_ = true;
+    if (line.pid && line.event != "process_left") {
+      pids_.insert(*line.pid);
+    }
+    apply(line);
+  }
+
+  void finish(u64 now_ns) {
+    finish_order(stop_, SliceKind::stop, now_ns);
+    finish_order(start_, SliceKind::start, now_ns);
+    leave_gpu_until_now(now_ns);
+    free_at(now_ns);
+    open_.reset();
+    busy_ = false;
+    if (!said_busy_) {
+      for (const auto& [start_ns, end_ns] : could_run_) {
+        add(SliceKind::may_run, start_ns, end_ns);
+      }
+    }
+    could_run_.clear();
+  }
+
+ private:
+  void apply(const TraceLine& line) {
+    const u64 now = line.time_ns;
+    if (line.event == "busy" || line.event == "idle") {
+      set_busy(now, line.event == "busy");
+    } else if (line.event == "stop_decided") {
+      finish_order(stop_, SliceKind::stop, now);
+      finish_order(start_, SliceKind::start, now);
+      stop_ = Order{now, {}};
+    } else if (line.event == "start_decided") {
+      finish_order(start_, SliceKind::start, now);
+      start_ = Order{now, {}};
+    } else if (line.event == "process_stopped") {
+      stop_ = stop_.value_or(Order{now - static_cast<u64>(line.value), {}});
+      stop_->answered_ns = now;
+      off_ns_ = now;  // of several processes the last counts
+    } else if (line.event == "process_started") {
+      start_ = start_.value_or(Order{now - static_cast<u64>(line.value), {}});
+      start_->answered_ns = now;
+      finish_order(stop_, SliceKind::stop, now);
+      leave_gpu_until_now(now);
+    } else if (line.event == "lease_ended") {
+      moment(SliceKind::lease_ended, now);
+      leave_gpu_until_now(now);
+    } else if (line.event == "way_failed" || line.event == "job_failed") {
+      moment(SliceKind::failed, now);
+    } else if (line.event == "process_left") {
+      pids_.erase(line.pid.value_or(0));
+      if (pids_.empty()) {
+        finish(now);
+      }
+    }
+  }
+
+  void infer_what_was_before(const TraceLine& line, u64 oldest_ns) {
+    open_ = oldest_ns;
+    if (line.event == "idle") {
+      busy_ = said_busy_ = true;
+      running_ns_ = oldest_ns;
+    } else if (line.event == "start_decided" || line.event == "process_started" ||
+               line.event == "lease_ended") {
+      off_ns_ = oldest_ns;
+    }
+  }
+
+  void set_busy(u64 now_ns, bool busy) {
+    said_busy_ = true;
+    busy_ = busy;
+    if (off_ns_) {
+      return;
+    }
+    if (busy) {
+      running_ns_ = running_ns_.value_or(now_ns);
+    } else if (running_ns_) {
+      add(SliceKind::running, *running_ns_, now_ns);
+      running_ns_.reset();
+    }
+  }
+
+  // The time off the GPU, if there was one, is over.
+  void leave_gpu_until_now(u64 now_ns) {
+    if (!off_ns_) {
+      return;
+    }
+    free_at(*off_ns_);
+    add(SliceKind::stopped, *off_ns_, now_ns);
+    off_ns_.reset();
+    open_ = now_ns;
+    running_ns_ = busy_ ? std::optional(now_ns) : std::nullopt;
+  }
+
+  // The time on the GPU, if there was one, ends at `end_ns`.
+  void free_at(u64 end_ns) {
+    if (running_ns_) {
+      add(SliceKind::running, *running_ns_, end_ns);
+      running_ns_.reset();
+    }
+    if (open_) {
+      could_run_.emplace_back(*open_, end_ns);
+    }
+  }
+
+  void finish_order(std::optional<Order>& order, SliceKind kind, u64 now_ns) {
+    if (order) {
+      add(kind, order->decided_ns, order->answered_ns.value_or(now_ns));
+      order.reset();
+    }
+  }
+
+  void moment(SliceKind kind, u64 now_ns) { add(kind, now_ns, now_ns); }
+  void add(SliceKind kind, u64 start_ns, u64 end_ns) {
+    if (start_ns < end_ns || is_of_scheduler(kind)) {
+      slices_.push_back({kind, job_, start_ns, end_ns});
+    }
+  }
+
+  const u64 job_;
+  std::vector<Slice>& slices_;
+  std::vector<std::pair<u64, u64>> could_run_;  // shown if it never says whether it is busy
+  std::set<pid_t> pids_;
+  bool seen_ = false, busy_ = false, said_busy_ = false;
+  std::optional<u64> open_;        // could run since, or since its last stop
+  std::optional<u64> running_ns_;  // had work since
+  std::optional<u64> off_ns_;      // could not run since
+  std::optional<Order> stop_, start_;
+};
+
+}  // namespace
+
+const char* name(SliceKind kind) {
+  switch (kind) {
+    case SliceKind::running: return "running";
+    case SliceKind::may_run: return "may run";
+    case SliceKind::stopped: return "stopped";
+    case SliceKind::stop: return "stop";
+    case SliceKind::start: return "start";
+    case SliceKind::failed: return "failed";
+    case SliceKind::lease_ended: return "lease ended";
+  }
+  return "unknown";
+}
+
+TraceSlices slices_of(const std::vector<TraceLine>& lines, u64 end_ns) {
+  TraceSlices result;
+  std::map<u64, Follower> followers;
+  for (const TraceLine& line : lines) {
+    followers.try_emplace(line.job, line.job, result.slices)
+        .first->second.take(line, lines.front().time_ns);
+    result.class_of_job[line.job] = line.work_class;
+    end_ns = std::max(end_ns, line.time_ns);
+  }
+  for (auto& [job, follower] : followers) {
+    follower.finish(end_ns);
+  }
+  std::stable_sort(result.slices.begin(), result.slices.end(),
+                   [](const Slice& a, const Slice& b) { return a.start_ns < b.start_ns; });
+  return result;
+}
+
+}  // namespace gp::report
