@@ -5,9 +5,6 @@
 // one worker spins; it runs what it finds itself, and wakes others only when there is more than
 // that. After a quiet while it lets the doorbell pages cool and sleeps until one of them is rung.
 #include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -25,11 +22,11 @@ constexpr u64 kLongestPollNs = 1'000'000;
 constexpr u64 kFirstNapNs = 10'000;  // while all waves are in s_sleep
 constexpr u64 kLongestNapNs = 200'000;
 constexpr u64 kNapNsPerInstruction = 10;  // what a nap counts towards the time slice
-constexpr int kNice = 10;                 // the programs using the GPU come first
 
+// At the priority of everybody else. Lower, it would look as if the programs came first; but a
+// worker that waits for the CPU in the middle of a slice holds up every preemption.
 void prepare_thread() {
-  // Failure only costs latency or fairness: nothing to report.
-  setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kNice);
+  // Failure only costs latency: nothing to report.
   prctl(PR_SET_TIMERSLACK, 1000UL);
   prctl(PR_SET_NAME, "vgpu-worker");
 }
