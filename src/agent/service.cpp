@@ -13,6 +13,7 @@
 #include "agent/identity.h"
 #include "agent/thread.h"
 #include "agent/watcher.h"
+#include "base/short_slices.h"
 
 namespace gp::agent {
 
@@ -81,6 +82,7 @@ void Service::kick() const {
 }
 
 void* Service::thread_main(void* self) {
+  ask_for_short_slices();  // a stop waits for this thread
   static_cast<Service*>(self)->run();
   return nullptr;
 }

@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "base/log.h"
+#include "base/short_slices.h"
 #include "daemon/notify.h"
 
 namespace gp::daemon {
@@ -235,6 +236,7 @@ void Daemon::settle() {
 }
 
 Status Daemon::run() {
+  ask_for_short_slices();
   TRY(open_socket());
   start_discovery();
   notify_manager("READY=1");
