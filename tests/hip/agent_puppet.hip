@@ -4,6 +4,7 @@
 // It answers each line with one line, "ok" if all is well. Results of the workload are compared
 // with those of its first run.
 #include <hsa/hsa.h>
+#include <poll.h>
 #include <sys/wait.h>
 
 #include <iostream>
@@ -117,8 +118,8 @@ std::string threads(u32 count) {
 std::string fork_one() {
   const pid_t child = fork();
   if (child == 0) {
-    char byte;
-    while (read(STDIN_FILENO, &byte, 1) > 0) {
+    pollfd input = {STDIN_FILENO, 0, 0};  // waits for its end alone: what is said is for the parent
+    while (poll(&input, 1, -1) != 1) {
     }
     _exit(0);
   }
