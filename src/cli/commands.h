@@ -48,6 +48,17 @@ int run(RunOptions options);
 int scheduler_status(const std::string& socket, bool json);
 int check_config(const std::string& path);
 
+// The daemon's last events: a file for ui.perfetto.dev, or JSON.
+struct TraceOptions {
+  std::string socket;
+  std::string output;  // empty: the usual place; "-": standard output
+  bool json = false;
+};
+int trace(const TraceOptions& options);
+
+// Makes the page of the results in a directory; `output` empty: into that directory.
+int report_page(const std::string& directory, const std::string& output);
+
 // What bare `gpreempt` says.
 int status();
 

@@ -70,6 +70,19 @@ constexpr char kStatusExamples[] = R"(Examples:
   gpreempt status
   gpreempt status --json | jq '.jobs[] | {job, state, preemptions}')";
 
+constexpr char kReportExamples[] = R"(Examples:
+  gpreempt report results                   results/results.json -> results/report.html
+  gpreempt report results --output /tmp/report.html
+
+The page needs nothing beside it: it can be mailed, printed, and read without a network.)";
+
+constexpr char kTraceExamples[] = R"(Examples:
+  gpreempt trace                            gpreempt.pftrace, for https://ui.perfetto.dev
+  gpreempt trace --output - | gzip > trace.gz
+  gpreempt trace --json | jq '.events[] | select(.event == "process_stopped") | .value'
+
+The daemon always keeps its last 4096 events; this writes them down.)";
+
 int usage_error(const std::string& what, const std::string& hint) {
   std::fprintf(stderr, "gpreempt: %s\nhint: %s\n", what.c_str(), hint.c_str());
   return exit_usage;
@@ -201,9 +214,12 @@ struct CommandLine {
   SuspendOptions suspend;
   std::optional<pid_t> resume_pid, doctor_pid;
   RunOptions run_options;
+  TraceOptions trace_options;
+  std::string report_directory, report_output;
   std::string socket, config_path = config::kDefaultPath;
   bool doctor_json = false, status_json = false, show_version = false;
   std::vector<std::string> help_about;
+  CLI::App *report_command = nullptr, *trace_command = nullptr;
   CLI::App *queues_command = nullptr, *suspend_command = nullptr, *resume_command = nullptr,
            *doctor_command = nullptr, *run_command = nullptr, *status_command = nullptr,
            *config_command = nullptr, *version_command = nullptr, *help_command = nullptr;
@@ -213,6 +229,8 @@ struct CommandLine {
   void add_suspend();
   void add_run();
   void add_status();
+  void add_report();
+  void add_trace();
   int run();
   int show_help() const;
 };
@@ -232,6 +250,8 @@ CommandLine::CommandLine() {
   doctor_command->footer(kDoctorExamples);
   add_run();
   add_status();
+  add_report();
+  add_trace();
   version_command = app.add_subcommand("version", "Show the version");
   help_command = app.add_subcommand("help", "Show this, or the help of a command");
   help_command->add_option("command", help_about, "The command")->type_name("");
@@ -319,6 +339,28 @@ void CommandLine::add_status() {
   config_command->require_subcommand(1);
 }
 
+void CommandLine::add_report() {
+  report_command = app.add_subcommand("report", "Make a page of what was measured");
+  report_command->add_option("directory", report_directory, "Where results.json is")
+      ->type_name("DIR")
+      ->required();
+  report_command->add_option("--output", report_output, "The page (default: DIR/report.html)")
+      ->type_name("FILE");
+  report_command->footer(kReportExamples);
+}
+
+void CommandLine::add_trace() {
+  trace_command = app.add_subcommand("trace", "Write down what gpreemptd did, for Perfetto");
+  trace_command
+      ->add_option("--output", trace_options.output,
+                   "The file, - for standard output (default: gpreempt.pftrace)")
+      ->type_name("FILE");
+  trace_command->add_flag("--json", trace_options.json, "As JSON; by default on standard output");
+  trace_command->add_option("--socket", trace_options.socket, "The daemon's socket")
+      ->type_name("PATH");
+  trace_command->footer(kTraceExamples);
+}
+
 int CommandLine::run() {
   if (!run_options.command.empty() && !*run_command) {
     return usage_error("only `run` takes a program behind --", "see gpreempt run --help");
@@ -356,6 +398,12 @@ int CommandLine::run() {
   }
   if (*config_command) {
     return check_config(config_path);
+  }
+  if (*report_command) {
+    return report_page(report_directory, report_output);
+  }
+  if (*trace_command) {
+    return trace(trace_options);
   }
   if (*help_command) {
     return show_help();

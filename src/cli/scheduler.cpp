@@ -5,24 +5,16 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/daemon_client.h"
 #include "cli/exit_code.h"
 #include "cli/scheduler_view.h"
 #include "config/config.h"
-#include "control/client.h"
 
 namespace gp::cli {
 namespace {
 
 Result<std::string> ask_daemon(const std::string& socket) {
-  auto daemon = control::Client::connect(socket);
-  if (!daemon) {
-    const int code = daemon.error().code;
-    if (code == ENOENT || code == ECONNREFUSED) {
-      return Error{ENODEV, "gpreemptd is not running", "start it: gpreemptd"};
-    }
-    return std::move(daemon.error());
-  }
-  return daemon->text(control::Kind::status);
+  return TRY(connect_to_daemon(socket)).text(control::Kind::status);
 }
 
 }  // namespace

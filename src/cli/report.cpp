@@ -1,0 +1,35 @@
+// gpreempt report: the page of what a demo or a benchmark has measured.
+#include "report/report.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "cli/commands.h"
+#include "cli/exit_code.h"
+#include "report/verdict.h"
+
+namespace gp::cli {
+namespace {
+
+Status make_report(const std::string& directory, const std::string& output) {
+  const report::Results results = TRY(report::read_results(directory));
+  const std::string path =
+      output.empty() ? fmt::format("{}/{}", directory, report::kPageFile) : output;
+  TRY(report::write_html(results, path));
+  std::printf("%s\n", path.c_str());
+  if (!results.criteria.empty()) {
+    std::printf("%zu of %zu criteria met\n", report::count_met(results.criteria),
+                results.criteria.size());
+  }
+  return ok();
+}
+
+}  // namespace
+
+int report_page(const std::string& directory, const std::string& output) {
+  const Status done = make_report(directory, output);
+  return done ? exit_ok : report(done.error());
+}
+
+}  // namespace gp::cli
