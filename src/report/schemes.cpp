@@ -1,0 +1,87 @@
+#include "report/schemes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/bars.h"
+#include "report/format.h"
+#include "report/html.h"
+#include "report/table.h"
+
+namespace gp::report {
+namespace {
+
+std::string queues_text(u32 queues) {
+  return queues == 1 ? "1 queue" : fmt::format("{} queues", queues);
+}
+
+std::string name_of(const Scheme& scheme) {
+  return scheme.queues == 0 ? scheme.mechanism
+                            : fmt::format("{}, {}", scheme.mechanism, queues_text(scheme.queues));
+}
+
+// The slowest with as many queues: what the others are faster than.
+double slowest_stop_us(const Results& results, u32 queues) {
+  double slowest = 0;
+  for (const Scheme& scheme : results.schemes) {
+    if (scheme.queues == queues) {
+      slowest = std::max(slowest, scheme.stop_p50_us);
+    }
+  }
+  return slowest;
+}
+
+std::string us(double microseconds) { return format_ms(microseconds / 1000); }
+
+void add_row(Table& table, const Results& results, const Scheme& scheme) {
+  const double factor = slowest_stop_us(results, scheme.queues) / scheme.stop_p50_us;
+  const std::string name =
+      scheme.note.empty()
+          ? escape(name_of(scheme))
+          : fmt::format("{}<small>{}</small>", escape(name_of(scheme)), escape(scheme.note));
+  const auto if_known = [](double value, std::string text) {
+    return value > 0 ? cell(text) : cell(kUnknown, "muted");
+  };
+  table.row({{name, ""},
+             cell(fmt::format("{}", scheme.level)),
+             cell(us(scheme.stop_p50_us)),
+             cell(us(scheme.stop_p99_us)),
+             cell(format_factor(factor)),
+             cell(us(scheme.start_p50_us)),
+             cell(us(scheme.start_p99_us)),
+             if_known(scheme.online_p50_ms, format_ms(scheme.online_p50_ms)),
+             if_known(scheme.online_p99_ms, format_ms(scheme.online_p99_ms)),
+             if_known(scheme.offline_steps_per_s, format_number(scheme.offline_steps_per_s))});
+}
+
+}  // namespace
+
+std::string scheme_comparison(const Results& results) {
+  if (results.schemes.empty()) {
+    return "";
+  }
+  std::vector<Bar> stops;
+  Table table({"Mechanism", "Level", "Stop p50", "Stop p99", "Faster by", "Start p50", "Start p99",
+               "Online p50", "Online p99", "Offline steps/s"});
+  for (const Scheme& scheme : results.schemes) {
+    if (!is_measured(scheme)) {
+      table.remark(cell(name_of(scheme), "muted"),
+                   scheme.note.empty() ? "not measured" : scheme.note);
+      continue;
+    }
+    stops.push_back({name_of(scheme), scheme.stop_p50_us, us(scheme.stop_p50_us),
+                     fmt::format("level{}", scheme.level)});
+    add_row(table, results, scheme);
+  }
+  return fmt::format(
+      "<div class=\"charts\"><figure><figcaption>Time to stop (p50)</figcaption>{}</figure>"
+      "<div class=\"prose\"><p><i class=\"key level1\"></i><b>Level 1</b> holds back work that was "
+      "not started; what runs, runs to its end.</p><p><i class=\"key level2\"></i><b>Level 2</b> "
+      "stops between kernels.</p><p><i class=\"key level3\"></i><b>Level 3</b> stops running "
+      "kernels: their state is saved and restored.</p><p>“Faster by” compares with the slowest way "
+      "to stop as many queues.</p></div></div>\n{}",
+      bars(stops, "Time to stop per mechanism"), table.finish());
+}
+
+}  // namespace gp::report

@@ -1,0 +1,190 @@
+#include "report/sections.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/advice.h"
+#include "report/bars.h"
+#include "report/format.h"
+#include "report/html.h"
+#include "report/latency_chart.h"
+#include "report/phase_names.h"
+#include "report/schemes.h"
+#include "report/table.h"
+#include "report/timeline_chart.h"
+#include "report/verdict.h"
+
+namespace gp::report {
+namespace {
+
+std::string section(const std::string& title, const std::string& content) {
+  return fmt::format("<section>\n<h2>{}</h2>\n{}</section>\n", escape(title), content);
+}
+
+std::string with_unit(const std::optional<double>& value, const std::string& unit) {
+  return value ? fmt::format("{} {}", format_number(value), unit) : kUnknown;
+}
+
+// Alone, nobody competes for the GPU: there is nothing to see.
+bool shows_competition(const Phase& phase) {
+  return class_of(phase) != "alone" && has_timeline(phase);
+}
+
+std::string timeline_figures(const Phase& phase, double length_us) {
+  std::string figures = fmt::format(
+      "<h3>{}</h3>\n<figure class=\"zoomable\"><div class=\"scroll\">\n{}</div></figure>\n",
+      escape(title_of(phase)), timeline_chart(phase, length_us));
+  const std::string near = preemption_close_up(phase);
+  if (!near.empty()) {
+    figures += fmt::format(
+        "<figure><figcaption>One preemption of usual length, from near</figcaption>"
+        "<div class=\"scroll\">\n{}</div></figure>\n",
+        near);
+  }
+  return figures;
+}
+
+}  // namespace
+
+std::string verdict_section(const Results& results) {
+  if (results.criteria.empty()) {
+    return "";
+  }
+  const bool noise_known = std::any_of(results.criteria.begin(), results.criteria.end(),
+                                       [](const Criterion& each) { return each.noise; });
+  Table table(noise_known ? std::vector<std::string>{"Criterion", "Verdict", "Measured",
+                                                     "Asked for", "Noise", "Remark"}
+                          : std::vector<std::string>{"Criterion", "Verdict", "Measured",
+                                                     "Asked for", "Remark"},
+              true);
+  for (const Criterion& each : results.criteria) {
+    const bool met = is_met(each);
+    std::vector<Cell> cells = {
+        {fmt::format("{}<small>{}</small>", escape(each.what), escape(each.scenario)), ""},
+        met ? cell("✓ met", "good") : cell(each.value ? "✗ not met" : "✗ not measured", "bad"),
+        cell(with_unit(each.value, each.unit)),
+        cell(fmt::format("{} {}", each.at_least ? "≥" : "≤", with_unit(each.limit, each.unit)))};
+    if (noise_known) {
+      cells.push_back(each.noise ? cell(format_number(each.noise)) : cell(kUnknown, "muted"));
+    }
+    cells.push_back(cell(each.note, "muted"));
+    table.row(std::move(cells));
+  }
+  return section(fmt::format("Verdict: {} of {} criteria met", count_met(results.criteria),
+                             results.criteria.size()),
+                 table.finish());
+}
+
+std::string latency_section(const Results& results) {
+  const std::string cdf = latency_cdf(results);
+  if (cdf.empty()) {
+    return "";
+  }
+  return section(
+      "How long online requests take",
+      fmt::format("{}<div class=\"charts\">\n<figure><figcaption>Share of requests answered within "
+                  "a time; dots are p50 and p99</figcaption>\n{}</figure>\n<figure><figcaption>How "
+                  "often each time occurs</figcaption>\n{}</figure>\n</div>\n",
+                  latency_legend(results), cdf, latency_histograms(results)));
+}
+
+std::string timeline_section(const Results& results) {
+  double length_us = 0;
+  for (const Phase& phase : results.phases) {
+    if (shows_competition(phase)) {
+      length_us = std::max(length_us, length_us_of(phase));
+    }
+  }
+  std::string figures;
+  for (const Phase& phase : results.phases) {
+    if (shows_competition(phase)) {
+      figures += timeline_figures(phase, length_us);
+    }
+  }
+  if (figures.empty()) {
+    return "";
+  }
+  return section(
+      "Who had the GPU when",
+      "<ul class=\"legend\"><li><i class=\"key request\"></i>request, from intended arrival to "
+      "answer</li><li><i class=\"key online\"></i>online runs</li><li><i class=\"key "
+      "offline\"></i>offline runs</li><li><i class=\"key stopped\"></i>offline is stopped</li>"
+      "<li><i class=\"key stop\"></i>stop</li><li><i class=\"key start\"></i>start, from the "
+      "decision until it is done</li></ul>\n" +
+          figures);
+}
+
+std::string throughput_section(const Results& results) {
+  std::vector<Bar> steps;
+  const Phase* alone = find_phase(results, "offline-alone");
+  const double whole = alone == nullptr ? 0 : alone->offline_steps_per_s.value_or(0);
+  for (const Phase& phase : results.phases) {
+    if (phase.offline_steps_per_s) {
+      const double value = *phase.offline_steps_per_s;
+      steps.push_back(
+          {title_of(phase), value,
+           whole > 0 ? fmt::format("{} ({})", format_number(value), format_percent(value / whole))
+                     : format_number(value),
+           class_of(phase)});
+    }
+  }
+  if (steps.empty()) {
+    return "";
+  }
+  return section(
+      "What it costs offline work",
+      fmt::format("<div class=\"charts\">\n<figure><figcaption>Offline steps per "
+                  "second</figcaption>\n{}</figure>\n<div class=\"prose\"><p>The time that online "
+                  "work spends on the GPU is lost to offline work in any case. What goes beyond it "
+                  "is the price of stopping: the stop and the start themselves, and the moments in "
+                  "between in which nobody runs.</p></div></div>\n",
+                  bars(steps, "Offline steps per second, per phase")));
+}
+
+std::string scheme_section(const Results& results) {
+  const std::string comparison = scheme_comparison(results);
+  return comparison.empty() ? "" : section("Ways to stop, under the same load", comparison);
+}
+
+std::string advice_section(const Results& results) {
+  const std::vector<Advice> advice = advice_for(results);
+  if (advice.empty()) {
+    return "";
+  }
+  Table table({"What limits it", "What to try next"}, true);
+  for (const Advice& each : advice) {
+    table.row({cell(each.finding), cell(each.remedy)});
+  }
+  return section("What limits it, and what to try next", table.finish());
+}
+
+std::string environment_section(const Results& results) {
+  const Environment& environment = results.environment;
+  std::string facts;
+  const auto fact = [&](const char* name, const std::string& value) {
+    facts += fmt::format("<dt>{}</dt><dd>{}</dd>\n", name,
+                         value.empty() ? std::string(kUnknown) : escape(value));
+  };
+  fact("GPU", environment.virtual_gpu ? fmt::format("{} – emulated time", environment.device)
+                                      : environment.device);
+  fact("CPU", environment.cores == 0
+                  ? environment.cpu
+                  : fmt::format("{}, {} cores", environment.cpu, environment.cores));
+  fact("Kernel", environment.kernel);
+  fact("ROCm", environment.rocm);
+  fact("gpreempt", environment.gpreempt_version);
+  fact("Date", environment.date);
+  return section(
+      "Where and how it was measured",
+      fmt::format("<dl class=\"facts\">\n{}</dl>\n<p>To repeat it:</p>\n<pre>{}</pre>\n"
+                  "<p>Latency counts from the moment a request was meant to arrive, so waiting "
+                  "behind other requests is part of it. Quantiles are exact: p99 is the smallest "
+                  "measured time that 99 % of the requests do not exceed. Every ratio compares "
+                  "phases of this one run. Noise, where shown, is what the same comparison gives "
+                  "between two like runs on this machine. What could not be measured is N/A and "
+                  "counts as not met.</p>\n",
+                  facts, environment.command.empty() ? kUnknown : escape(environment.command)));
+}
+
+}  // namespace gp::report

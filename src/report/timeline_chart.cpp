@@ -1,0 +1,122 @@
+#include "report/timeline_chart.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/format.h"
+#include "report/html.h"
+#include "report/lanes.h"
+#include "report/svg.h"
+
+namespace gp::report {
+namespace {
+
+constexpr double kWidth = 920, kLeft = 88, kRight = kWidth - 16;
+constexpr double kLane = 24, kGap = 8, kTop = 6, kAxis = 30;
+
+double height_of(const std::vector<Lane>& lanes) {
+  return kTop + static_cast<double>(lanes.size()) * (kLane + kGap) + kAxis;
+}
+
+// Coordinates along the time are in millionths of the window: a place with one decimal is then
+// exact to the microsecond in a phase of ten seconds, and the script can zoom as far.
+constexpr double kUnits = 1e6;
+
+std::string mark(const Mark& mark, const TimeWindow& window, double y) {
+  const double per_us = kUnits / (window.end_us - window.start_us);
+  const double start = std::max(mark.start_us, window.start_us);
+  const double end = std::min(mark.end_us, window.end_us);
+  const std::string title =
+      mark.title.empty() ? "" : fmt::format("<title>{}</title>", escape(mark.title));
+  return fmt::format(R"(<rect class="mark {}" x="{}" y="{}" width="{}" height="{}">{}</rect>)"
+                     "\n",
+                     mark.shapes, place((start - window.start_us) * per_us), place(y),
+                     place((end - start) * per_us), place(kLane), title);
+}
+
+void draw_ticks(Svg& svg, const TimeWindow& window, double bottom) {
+  const Scale x = Scale::linear(window.start_us, window.end_us, kLeft, kRight);
+  svg.raw("<g class=\"ticks\">");
+  for (const double tick : x.ticks(8)) {
+    svg.line(x.at(tick), kTop, x.at(tick), bottom, "grid");
+    svg.text(x.at(tick), bottom + 18, format_ms(tick / 1000), "tick middle");
+  }
+  svg.raw("</g>");
+}
+
+std::string draw(const std::vector<Lane>& lanes, const TimeWindow& window, const std::string& label,
+                 const std::string& classes) {
+  const double height = height_of(lanes), bottom = height - kAxis;
+  Svg svg(kWidth, height, label, classes);
+  draw_ticks(svg, window, bottom);
+  double y = kTop;
+  std::string marks;
+  for (const Lane& lane : lanes) {
+    svg.text(kLeft - 10, y + kLane / 2 + 4, lane.name, "label end");
+    svg.rect(kLeft, y, kRight - kLeft, kLane, "lane");
+    for (const Mark& each : lane.marks) {
+      if (each.end_us >= window.start_us && each.start_us <= window.end_us) {
+        marks += mark(each, window, y - kTop);
+      }
+    }
+    y += kLane + kGap;
+  }
+  svg.raw(fmt::format(R"(<svg class="lanes" x="{}" y="{}" width="{}" height="{}")"
+                      R"( viewBox="0 0 {} {}" preserveAspectRatio="none" data-length-us="{}">)"
+                      "\n{}</svg>",
+                      place(kLeft), place(kTop), place(kRight - kLeft), place(bottom - kTop),
+                      place(kUnits), place(bottom - kTop),
+                      fmt::format("{:.0f}", window.end_us - window.start_us), marks));
+  svg.line(kLeft, bottom, kRight, bottom, "axis");
+  return svg.finish();
+}
+
+// The stop of median length.
+std::optional<Mark> usual_stop(const std::vector<Lane>& lanes) {
+  std::vector<Mark> stops;
+  for (const Lane& lane : lanes) {
+    std::copy_if(lane.marks.begin(), lane.marks.end(), std::back_inserter(stops),
+                 [](const Mark& mark) { return mark.is_stop; });
+  }
+  if (stops.empty()) {
+    return std::nullopt;
+  }
+  const auto middle = stops.begin() + static_cast<std::ptrdiff_t>(stops.size() / 2);
+  std::nth_element(stops.begin(), middle, stops.end(), [](const Mark& a, const Mark& b) {
+    return a.end_us - a.start_us < b.end_us - b.start_us;
+  });
+  return *middle;
+}
+
+}  // namespace
+
+bool has_timeline(const Phase& phase) { return !lanes_of(phase).empty(); }
+
+double length_us_of(const Phase& phase) {
+  double length_us = std::clamp(phase.duration_s, 0.0, 1e9) * 1e6;
+  for (const Lane& lane : lanes_of(phase)) {
+    for (const Mark& mark : lane.marks) {
+      length_us = std::max(length_us, mark.end_us);
+    }
+  }
+  return std::max(length_us, 1.0);
+}
+
+std::string timeline_chart(const Phase& phase, double length_us) {
+  return draw(lanes_of(phase), {0, length_us}, "Who had the GPU when, over the whole phase",
+              "timeline");
+}
+
+std::string preemption_close_up(const Phase& phase) {
+  const std::vector<Lane> lanes = lanes_of(phase);
+  const std::optional<Mark> stop = usual_stop(lanes);
+  if (!stop) {
+    return "";
+  }
+  const double margin = std::max((stop->end_us - stop->start_us) * 0.5, 1.0);
+  const TimeWindow window{std::max(stop->start_us - margin, 0.0), stop->end_us + margin};
+  return draw(lanes, window, "One preemption from near", "timeline near");
+}
+
+}  // namespace gp::report
