@@ -1,5 +1,7 @@
 // RUNTIME_ENABLE and DBG_TRAP: who may debug whom, and what each operation needs
 // (kfd_chardev.c:2770-3139).
+#include <poll.h>
+
 #include <cerrno>
 
 #include "base/log.h"
@@ -119,6 +121,21 @@ bool may_debug(const Call& call, const Process& target, u32 op) {
   return target.debugger.lock() == call.process_ptr;
 }
 
+// The kernel ends the sessions of a debugger before anybody can see that it has died
+// (kfd_process.c:1250). The server is told of a death like everybody else, perhaps after the next
+// debugger is here, whose ENABLE makes the target its own even if it fails (kfd_chardev.c:3027).
+void end_session_of_dead_debugger(Process& target) {
+  const ProcessPtr debugger = target.debugger.lock();
+  if (!debugger) {
+    return;
+  }
+  pollfd dead = {debugger->pidfd.get(), POLLIN, 0};
+  if (!debugger->pidfd || ::poll(&dead, 1, 0) == 1) {
+    debug_disable(target);
+    target.debugger.reset();
+  }
+}
+
 int run_operation(Call& call, Process& target, abi::DbgTrapArgs& args) {
   switch (args.op) {
     case abi::dbg_enable: {
@@ -175,6 +192,7 @@ int dbg_trap(Call& call, abi::DbgTrapArgs& args) {
     return error;
   }
   const std::lock_guard lock(target->mutex);
+  end_session_of_dead_debugger(*target);
   if (!may_debug(call, *target, args.op)) {
     log_debug("pid {} is not ptraced by thread {} and cannot be debugged", args.pid,
               call.caller.tid);

@@ -118,6 +118,7 @@ Result<ProcessPtr> Module::create_process(pid_t pid) {
     return Error{ENODEV, "the driver is shutting down", ""};
   }
   ProcessPtr process = TRY(make_process(pid));
+  process->pidfd.reset(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   sysfs->add_process(pid);
   {
     const std::unique_lock lock(table_mutex);
@@ -126,7 +127,7 @@ Result<ProcessPtr> Module::create_process(pid_t pid) {
   }
   // Also processes that only a debugger made known, and which no server watches, must be cleaned
   // up. Ending twice does no harm. Watched last: whoever is dead already is found in the table.
-  UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  UniqueFd pidfd(process->pidfd ? ::fcntl(process->pidfd.get(), F_DUPFD_CLOEXEC, 0) : -1);
   if (pidfd) {
     std::weak_ptr<Process> watched = process;
     work->watch(std::move(pidfd), [this, pid, watched] {

@@ -80,6 +80,7 @@ struct Process {
   const pid_t pid;
   const u32 pasid;
   UniqueFd kfd_file;  // the memfd that is its /dev/kfd: doorbells and MMIO pages
+  UniqueFd pidfd;     // readable once all its threads have gone; -1: they had when it was made
   FileId file;
 
   std::mutex mutex;
