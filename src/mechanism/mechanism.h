@@ -103,6 +103,9 @@ class Attachment {
 
 struct AttachOptions {
   bool early_ioctl = false;  // the configuration says that the driver has PREEMPT_QUEUE (0x87)
+  // Whoever debugged the target is known to be dead: should its session still be there, it is ended
+  // first.
+  bool take_over = false;
   // Every driver call goes through this: tests and benchmarks watch, or fail, what is called.
   kfd::IoctlFunction ioctl = kfd::system_ioctl;
   void* ioctl_context = nullptr;

@@ -3,7 +3,9 @@
 #include <signal.h>
 
 #include <cerrno>
+#include <utility>
 
+#include "abi/kfd.h"
 #include "mechanism/target_process.h"
 #include "mechanism_support.h"
 
@@ -147,6 +149,28 @@ TEST(Debugger, NamesTheDebuggerThatIsThereAlready) {
   Victim victim;
   const auto debugger = attach_to(victim);
   EXPECT_TRUE(is_error(attach(Id::debugger, victim.key()), EBUSY, "traced already"));
+}
+
+// A session of a dead debugger that the kernel will not end any more: ENABLE says EALREADY.
+TEST(Debugger, TakesOverFromADeadDebugger) {
+  Victim victim;
+  bool enabled = false;
+  AttachOptions options;
+  options.ioctl_context = &enabled;
+  options.ioctl = [](void* context, int fd, unsigned long request, void* argument) {
+    const int result = kfd::system_ioctl(nullptr, fd, request, argument);
+    bool& already = *static_cast<bool*>(context);
+    const bool is_enable = (request & 0xff) == abi::kfd_dbg_trap &&
+                           static_cast<abi::DbgTrapArgs*>(argument)->op == abi::dbg_enable;
+    return is_enable && !std::exchange(already, true) ? -EALREADY : result;
+  };
+  options.take_over = true;
+  auto debugger = attach(Id::debugger, victim.key(), options);
+  ASSERT_TRUE(succeeds(debugger));
+  ASSERT_TRUE(succeeds((*debugger)->stop_all({})));
+  EXPECT_TRUE(victim.stands_still());
+  ASSERT_TRUE(succeeds((*debugger)->start_all()));
+  EXPECT_TRUE(victim.makes_progress());
 }
 
 }  // namespace
