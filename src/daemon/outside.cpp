@@ -34,7 +34,7 @@ Outside::~Outside() {
   loop_.remove(events_);
 }
 
-void Outside::submit(ProcessId process, Work work) {
+void Outside::submit(const discover::ProcessKey& process, Work work) {
   const std::lock_guard lock(mutex_);
   Strand& strand = strands_[process];
   strand.work.push_back(std::move(work));
@@ -57,7 +57,7 @@ void Outside::run_thread() {
     if (ready_.empty()) {
       return;
     }
-    const ProcessId process = ready_.front();
+    const discover::ProcessKey process = ready_.front();
     ready_.pop_front();
     Strand& strand = strands_[process];
     strand.active = true;
@@ -73,7 +73,7 @@ void Outside::run_thread() {
 }
 
 void Outside::carry_out(const Order& order, const discover::ProcessKey& key) {
-  submit(order.process, [this, order, key] {
+  submit(key, [this, order, key] {
     switch (order.verb) {
       case Verb::prepare:
         answer(order, controller_->prepare(key, sched::info(order.way).mechanism));
@@ -173,9 +173,10 @@ void Outside::take_events() {
 }
 
 void Outside::start_leftover(const discover::ProcessKey& key, mechanism::Id id) {
-  constexpr ProcessId kNobody = 0;  // all leftovers one after the other
-  submit(kNobody, [key, id] {
-    auto attachment = mechanism::attach(id, key);
+  submit(key, [key, id] {
+    mechanism::AttachOptions options;
+    options.take_over = true;
+    auto attachment = mechanism::attach(id, key, options);
     if (!attachment) {
       log_info("process {}, left stopped by a daemon before: {}", key.pid,
                attachment.error().message());

@@ -43,7 +43,8 @@ class Outside {
 
   Outside(Loop& loop, Answered answered, Ended ended)
       : loop_(loop), answered_(std::move(answered)), ended_(std::move(ended)) {}
-  void submit(sched::ProcessId process, Work work);
+  // What concerns one process is done one after the other.
+  void submit(const discover::ProcessKey& process, Work work);
   void run_thread();
   void stop(const sched::Order& order, const discover::ProcessKey& key);
   void start(const sched::Order& order);
@@ -59,8 +60,8 @@ class Outside {
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::map<sched::ProcessId, Strand> strands_;
-  std::deque<sched::ProcessId> ready_;  // strands with work that no thread is at
+  std::map<discover::ProcessKey, Strand> strands_;
+  std::deque<discover::ProcessKey> ready_;  // strands with work that no thread is at
   std::map<sched::ProcessId, mechanism::LeaseId> leases_;
   std::vector<std::thread> threads_;
   u32 idle_threads_ = 0;

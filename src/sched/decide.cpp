@@ -70,6 +70,7 @@ void Engine::do_what_is_due(u64 now_ns) {
       job.blocked_until_ns.reset();
       for (Process* process : job.processes) {
         process->ways.fill({});
+        bring(now_ns, *process);
       }
     }
   }

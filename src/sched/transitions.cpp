@@ -99,6 +99,10 @@ void Engine::answered(u64 now_ns, ProcessId id, const Answer& answer) {
     if (answer.error != 0) {
       way_failed(now_ns, *process, process->way, answer.error, answer.reason);
       bring(now_ns, *process);
+      if (answer.error == EBUSY && !best_way(*process)) {
+        // Another debugger has it, and will let go of it some day.
+        job_of(*process).blocked_until_ns = now_ns + settings_.retry_ns;
+      }
     }
     return;
   }

@@ -70,16 +70,22 @@ class DaemonTest : public testing::Test {
     return eventually([&] { return job_of(pid)["state"] == state; });
   }
 
+  // On which GPU the daemon and all programs run from now on; else on the one of this process.
+  void use_gpu(const Environment& environment) { gpu_ = environment; }
+
   // HIP programs (tests/hip/agent_puppet.hip): "launch" begins endless work, "finish" ends it.
   std::unique_ptr<Program> online();
   std::unique_ptr<Program> offline(const Environment& more = {});
   std::unique_ptr<Program> puppet(const Environment& environment);
+  // One without an agent (tests/hip/mechanism_victim.hip): counts for as long as it lives.
+  std::unique_ptr<Program> victim(const Words& options = {});
   static unsigned long value(Program& puppet) { return std::stoul(puppet.ask("value")); }
   static bool runs(Program& puppet);
   static bool stands_still(Program& puppet);
 
  private:
   std::string directory_;
+  Environment gpu_;
   std::unique_ptr<Program> guardian_;
 };
 

@@ -4,17 +4,7 @@
 namespace gp::daemon {
 namespace {
 
-class GpuOutside : public DaemonTest {
- protected:
-  // tests/hip/mechanism_victim.hip: a kernel that counts for as long as it lives.
-  std::unique_ptr<Program> victim(const Words& options = {}) {
-    Words words = {GPREEMPT_HIP_DIR "/mechanism_victim"};
-    words.insert(words.end(), options.begin(), options.end());
-    auto program = std::make_unique<Program>(words, Environment{{"GPREEMPT_CLASS", "offline"}});
-    EXPECT_EQ(program->line(), "ready");
-    return program;
-  }
-};
+using GpuOutside = DaemonTest;
 
 TEST_F(GpuOutside, AProgramWithoutAnAgentIsStoppedByTheDebugger) {
   start_daemon();

@@ -137,6 +137,24 @@ TEST(Failure, ToPrepareMakesAJobWithoutAnAgentUnstoppable) {
   EXPECT_EQ(world.job(training).mechanism, std::nullopt);
 }
 
+TEST(Failure, ToPrepareBecauseOfAnotherDebuggerIsTriedAgain) {
+  World world;
+  const ProcessId server = world.online();
+  ProcessFacts facts;
+  facts.work_class = WorkClass::offline;
+  facts.class_source = ClassSource::environment;
+  const ProcessId training = world.add(facts, 0);
+  world.of(training).refuses = {{Way::debugger, EBUSY}};
+  world.run_for(10 * kMs);
+  EXPECT_EQ(world.job(training).mechanism, std::nullopt);
+  world.of(training).refuses.clear();  // it has let go
+  world.run_for(Settings{}.retry_ns + 10 * kMs);
+  EXPECT_EQ(world.of(training).prepares, 2U);
+  world.set_busy(server, true);
+  world.run_for(10 * kMs);
+  EXPECT_TRUE(world.stopped(training));
+}
+
 TEST(Failure, OfAStoppedProcessToLiveEndsItsStop) {
   World world;
   const ProcessId server = world.online();
