@@ -107,21 +107,25 @@ Result<PeerIdentity> identify_peer(int socket) {
   return peer;
 }
 
-Status send_message(int socket, std::span<const u8> head, std::span<const u8> data, int passed_fd) {
+Status send_message(int socket, std::span<const u8> head, std::span<const u8> data,
+                    std::span<const int> files) {
+  if (files.size() > kMaxPassed) {
+    return Error{EINVAL, "send", "too many files"};
+  }
   iovec parts[2] = {{const_cast<u8*>(head.data()), head.size()},
                     {const_cast<u8*>(data.data()), data.size()}};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  alignas(cmsghdr) char control[CMSG_SPACE(kMaxPassed * sizeof(int))] = {};
   msghdr message{};
   message.msg_iov = parts;
   message.msg_iovlen = data.empty() ? 1 : 2;
-  if (passed_fd >= 0) {
+  if (!files.empty()) {
     message.msg_control = control;
-    message.msg_controllen = sizeof control;
+    message.msg_controllen = CMSG_SPACE(files.size_bytes());
     cmsghdr* header = CMSG_FIRSTHDR(&message);
     header->cmsg_level = SOL_SOCKET;
     header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(header), &passed_fd, sizeof passed_fd);
+    header->cmsg_len = CMSG_LEN(files.size_bytes());
+    std::memcpy(CMSG_DATA(header), files.data(), files.size_bytes());
   }
   while (::sendmsg(socket, &message, MSG_NOSIGNAL) < 0) {
     if (errno != EINTR) {

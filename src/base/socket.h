@@ -28,9 +28,9 @@ struct PeerIdentity {
 };
 Result<PeerIdentity> identify_peer(int socket);
 
-// Sends one message, whole, with at most one descriptor. Never raises SIGPIPE.
+// Sends one message, whole, with at most four descriptors. Never raises SIGPIPE.
 Status send_message(int socket, std::span<const u8> head, std::span<const u8> data = {},
-                    int passed_fd = -1);
+                    std::span<const int> files = {});
 
 struct Received {
   std::size_t size = 0;    // 0: the peer closed the connection

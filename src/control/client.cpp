@@ -1,5 +1,6 @@
 #include "control/client.h"
 
+#include <algorithm>
 #include <cerrno>
 
 #include "base/socket.h"
@@ -17,7 +18,10 @@ Status status_of(std::span<const u8> content, const Header& header) {
   if (result.error == 0) {
     return ok();
   }
-  return Error{result.error < 0 ? -result.error : EPROTO, std::string(text_of(result.text)), ""};
+  const std::string_view text = text_of(result.text);
+  const std::size_t end = std::min(text.find('\n'), text.size());
+  return Error{result.error < 0 ? -result.error : EPROTO, std::string(text.substr(0, end)),
+               std::string(text.substr(std::min(end + 1, text.size())))};
 }
 
 }  // namespace

@@ -157,7 +157,7 @@ struct ResultMessage {
   Header header{.kind = Kind::result, .size = sizeof(ResultMessage)};
   i32 error = 0;  // negative errno
   u32 pad = 0;
-  char text[240] = {};  // for people; what, on what, hint
+  char text[240] = {};  // for people: what and on what; behind a line feed, a hint
 };
 
 }  // namespace gp::control

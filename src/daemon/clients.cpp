@@ -49,8 +49,10 @@ bool Clients::on_message(Peer& peer, const control::Header& header, std::span<co
     }
     default: return false;
   }
-  peers_->send_result(peer.id, header.sequence, status ? 0 : status.error().code,
-                      status ? "" : status.error().message());
+  const Error error = status ? Error{} : status.error();
+  peers_->send_result(
+      peer.id, header.sequence, error.code,
+      error.hint.empty() ? error.what : fmt::format("{}\n{}", error.what, error.hint));
   return true;
 }
 

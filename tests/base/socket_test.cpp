@@ -56,7 +56,8 @@ TEST_F(SocketTest, PassesADescriptorThatIsClosedOnExec) {
   UniqueFd client = std::move(*connect_to(directory + "/s"));
   UniqueFd server = std::move(*accept_from(listener.get()));
   UniqueFd sent(memfd_create("sent", MFD_CLOEXEC));
-  ASSERT_TRUE(send_message(client.get(), bytes("x"), {}, sent.get()));
+  const int files[] = {sent.get()};
+  ASSERT_TRUE(send_message(client.get(), bytes("x"), {}, files));
   u8 buffer[8];
   Result<Received> got = receive_message(server.get(), buffer);
   ASSERT_TRUE(got);

@@ -72,9 +72,11 @@ class Session {
       return false;
     }
     is_control_ = is_control_ || request_.kind == wire::kind_attach;
-    const u8* head = reinterpret_cast<const u8*>(&reply_);
+    const std::span<const u8> head(reinterpret_cast<const u8*>(&reply_),
+                                   wire::kReplyHeader + reply_.size);
+    const int file = call.reply_fd.get();
     return static_cast<bool>(
-        send_message(socket_, {head, wire::kReplyHeader + reply_.size}, {}, call.reply_fd.get()));
+        file < 0 ? send_message(socket_, head) : send_message(socket_, head, {}, {&file, 1}));
   }
 
   Services& services_;
