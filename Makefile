@@ -38,10 +38,10 @@ bench: deps ## Measure speed against native code; writes bench.json
 	@cmake --build $(BUILD) -j $(JOBS) --target vgpu vgpud vgpu_preload bench_programs
 	@bench/run --build $(BUILD) --output bench.json
 
-demo: deps ## Two HIP programs share the virtual GPU; see what the device did
+demo: deps ## Two HIP programs share a GPU, without and with gpreempt: a table and a report
 	@cmake --preset release -B $(BUILD) $(CMAKE_ARGS) > /dev/null
 	@cmake --build $(BUILD) -j $(JOBS) --target demo_programs
-	@examples/demo $(BUILD)
+	@$(BUILD)/bin/gpreempt demo
 
 install: build ## Install under PREFIX (/usr/local)
 	@cmake --install $(BUILD) --prefix $(PREFIX)
@@ -56,4 +56,4 @@ lint: build ## Run clang-tidy
 	@scripts/lint --build $(BUILD) -j $(JOBS)
 
 clean: ## Remove what was built
-	@rm -rf build build-asan build-tsan build-fuzz bench.json
+	@rm -rf build build-asan build-tsan build-fuzz bench.json gpreempt-demo

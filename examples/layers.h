@@ -5,9 +5,9 @@
 // however the work is cut into kernels, and whether or not it was preempted.
 #pragma once
 
-#include <hip/hip_runtime.h>
+#include <algorithm>
 
-constexpr unsigned kTile = 16;
+#include "hip_call.h"
 
 // A matrix, or its transpose, in memory.
 struct Matrix {
@@ -31,22 +31,24 @@ enum class Then {
   where_other_is_set,  // the derivative of relu: x where the other matrix is above 0
 };
 
-inline unsigned tiles_across(unsigned length) { return (length + kTile - 1) / kTile; }
+template <unsigned tile>
+__host__ __device__ unsigned tiles_across(unsigned length) {
+  return (length + tile - 1) / tile;
+}
 
-// Each block makes one tile of the result: its tiles from `first_tile` on, counted row by row.
-template <Then then>
-__global__ void multiply(Matrix a, Matrix b, Matrix result, Matrix other, unsigned first_tile,
-                         unsigned tiles_per_row) {
-  __shared__ float tile_a[kTile][kTile], tile_b[kTile][kTile];
-  const unsigned tile = first_tile + blockIdx.x;
-  const unsigned row = tile / tiles_per_row * kTile + threadIdx.y;
-  const unsigned column = tile % tiles_per_row * kTile + threadIdx.x;
+// One tile of the result, by a block of as many threads.
+template <Then then, unsigned tile>
+__device__ void multiply_tile(const Matrix& a, const Matrix& b, const Matrix& result,
+                              const Matrix& other, unsigned tile_row, unsigned tile_column) {
+  __shared__ float tile_a[tile][tile], tile_b[tile][tile];
+  const unsigned row = tile_row * tile + threadIdx.y;
+  const unsigned column = tile_column * tile + threadIdx.x;
   float sum = 0;
-  for (unsigned t = 0; t < a.columns; t += kTile) {
+  for (unsigned t = 0; t < a.columns; t += tile) {
     tile_a[threadIdx.y][threadIdx.x] = a.at(row, t + threadIdx.x);
     tile_b[threadIdx.y][threadIdx.x] = b.at(t + threadIdx.y, column);
     __syncthreads();
-    for (unsigned k = 0; k < kTile; k++) {
+    for (unsigned k = 0; k < tile; k++) {
       sum = fmaf(tile_a[threadIdx.y][k], tile_b[k][threadIdx.x], sum);
     }
     __syncthreads();
@@ -64,16 +66,41 @@ __global__ void multiply(Matrix a, Matrix b, Matrix result, Matrix other, unsign
   result.data[row * result.row_stride + column * result.column_stride] = sum;
 }
 
-// result = then(a x b), in up to `kernels` launches: a tile is the least that one can do.
-template <Then then>
+// Makes `tiles` tiles of the result from `first_tile` on, counted row by row. Blocks stay until all
+// is done, as in the persistent kernels of fast libraries: whoever shares the GPU waits for the
+// kernel, not for a block.
+template <Then then, unsigned tile>
+__global__ void multiply(Matrix a, Matrix b, Matrix result, Matrix other, unsigned first_tile,
+                         unsigned tiles) {
+  const unsigned tiles_per_row = tiles_across<tile>(result.columns);
+  for (unsigned i = blockIdx.x; i < tiles; i += gridDim.x) {
+    const unsigned number = first_tile + i;
+    multiply_tile<then, tile>(a, b, result, other, number / tiles_per_row, number % tiles_per_row);
+  }
+}
+
+// As many blocks as the GPU has room for.
+inline unsigned blocks_at_once(unsigned threads) {
+  static const hipDeviceProp_t properties = [] {
+    hipDeviceProp_t first;
+    HIP(hipGetDeviceProperties(&first, 0));
+    return first;
+  }();
+  const auto per_cu = static_cast<unsigned>(properties.maxThreadsPerMultiProcessor) / threads;
+  return static_cast<unsigned>(properties.multiProcessorCount) * per_cu;
+}
+
+// result = then(a x b), in up to `kernels` launches: a tile is the least that one can do. Tiles of
+// 32 are the largest that a block has threads for: two blocks fill a CU, and nobody else fits in.
+template <Then then, unsigned tile>
 void launch_multiply(const Matrix& a, const Matrix& b, const Matrix& result, const Matrix& other,
                      unsigned kernels, hipStream_t stream) {
-  const unsigned tiles_per_row = tiles_across(result.columns);
-  const unsigned tiles = tiles_across(result.rows) * tiles_per_row;
+  const unsigned tiles = tiles_across<tile>(result.rows) * tiles_across<tile>(result.columns);
   const unsigned tiles_each = (tiles + kernels - 1) / kernels;
   for (unsigned first = 0; first < tiles; first += tiles_each) {
-    const unsigned count = tiles - first < tiles_each ? tiles - first : tiles_each;
-    multiply<then>
-        <<<count, dim3(kTile, kTile), 0, stream>>>(a, b, result, other, first, tiles_per_row);
+    const unsigned count = std::min(tiles_each, tiles - first);
+    const unsigned blocks = std::min(count, blocks_at_once(tile * tile));
+    multiply<then, tile>
+        <<<blocks, dim3(tile, tile), 0, stream>>>(a, b, result, other, first, count);
   }
 }

@@ -27,6 +27,7 @@
 #include "layers.h"
 #include "options.h"
 
+constexpr unsigned kTile = 16;
 constexpr unsigned kInputs = 16;  // different ones, used in turn
 constexpr unsigned kWarmUps = 3;  // the first launches load code
 
@@ -112,8 +113,8 @@ class Network {
       float* const from = layer == 0 ? input_ : between_[layer % 2];
       float* const to = layer + 1 == s.layers ? output_ : between_[(layer + 1) % 2];
       const Matrix result = Matrix::of(to, s.batch, s.width);
-      launch_multiply<Then::relu>(Matrix::of(from, s.batch, s.width), weights, result, result,
-                                  s.kernels, stream_);
+      launch_multiply<Then::relu, kTile>(Matrix::of(from, s.batch, s.width), weights, result,
+                                         result, s.kernels, stream_);
     }
   }
 
@@ -194,8 +195,10 @@ static bool write_json(const std::string& path, std::uint64_t start_us, const Ar
   if (file == nullptr) {
     return false;
   }
-  std::fprintf(file, "{\"schema_version\": 1, \"start_us\": %" PRIu64 ",\n \"requests\": [",
-               start_us);
+  std::fprintf(file,
+               "{\"schema_version\": 1, \"hip_runtime\": \"%s\", \"start_us\": %" PRIu64
+               ",\n \"requests\": [",
+               hip_runtime_version().c_str(), start_us);
   for (std::size_t i = 0; i < latencies.size(); i++) {
     std::fprintf(file, "%s\n  {\"arrival_us\": %" PRIu64 ", \"latency_us\": %" PRIu64 "}",
                  i == 0 ? "" : ",", arrivals[i], latencies[i]);

@@ -7,7 +7,7 @@
 // weights is the same; the trail of checksums, one per report, shows that for runs of any length.
 //
 // The default size makes kernels of some tens of milliseconds on the virtual GPU. On hardware:
-//   trainer --batch 16384 --inputs 2048 --hidden 4096
+//   trainer --batch 12288 --inputs 2048 --hidden 4096
 // Variants:
 //   trainer --kernels 1000       more than a thousand tiny launches per step; the same result
 //   trainer --graph              the step is captured once and launched as a graph
@@ -22,7 +22,7 @@
 #include "layers.h"
 #include "options.h"
 
-constexpr unsigned kBlock = 256;
+constexpr unsigned kBlock = 256, kTile = 32;
 constexpr float kRate = 0.05f;
 
 struct Settings {
@@ -182,18 +182,18 @@ class Trainer {
     const hipStream_t stream = shard.stream;
     const Matrix weights1 = layer1(parameters_), weights2 = layer2(parameters_);
     const Matrix gradient1 = layer1(shard.gradients), gradient2 = layer2(shard.gradients);
-    launch_multiply<Then::relu>(shard.inputs, weights1, shard.hidden, shard.hidden, kernels,
-                                stream);
-    launch_multiply<Then::minus_other>(shard.hidden, weights2, shard.errors, shard.targets, kernels,
+    launch_multiply<Then::relu, kTile>(shard.inputs, weights1, shard.hidden, shard.hidden, kernels,
                                        stream);
+    launch_multiply<Then::minus_other, kTile>(shard.hidden, weights2, shard.errors, shard.targets,
+                                              kernels, stream);
     sum_of_squares<<<1, kBlock, 0, stream>>>(
         shard.errors.data, shard.errors.rows * shard.errors.columns, shard.gradients + weights());
-    launch_multiply<Then::nothing>(shard.hidden.transposed(), shard.errors, gradient2, gradient2,
-                                   kernels, stream);
-    launch_multiply<Then::where_other_is_set>(shard.errors, weights2.transposed(), shard.deltas,
-                                              shard.hidden, kernels, stream);
-    launch_multiply<Then::nothing>(shard.inputs.transposed(), shard.deltas, gradient1, gradient1,
-                                   kernels, stream);
+    launch_multiply<Then::nothing, kTile>(shard.hidden.transposed(), shard.errors, gradient2,
+                                          gradient2, kernels, stream);
+    launch_multiply<Then::where_other_is_set, kTile>(shard.errors, weights2.transposed(),
+                                                     shard.deltas, shard.hidden, kernels, stream);
+    launch_multiply<Then::nothing, kTile>(shard.inputs.transposed(), shard.deltas, gradient1,
+                                          gradient1, kernels, stream);
   }
 
   void launch() {
@@ -272,10 +272,10 @@ static Settings settings_of(int argc, char** argv) {
                   "[--json FILE]");
   Settings settings{};
   settings.seconds = options.decimal("--for", 0);
-  settings.streams = options.number("--streams", 3);
-  settings.batch = options.number("--batch", 384);
-  settings.inputs = options.number("--inputs", 256);
-  settings.hidden = options.number("--hidden", 256);
+  settings.streams = options.number("--streams", 2);
+  settings.batch = options.number("--batch", 256);
+  settings.inputs = options.number("--inputs", 512);
+  settings.hidden = options.number("--hidden", 512);
   settings.outputs = options.number("--outputs", 16);
   settings.kernels = options.number("--kernels", 1);
   settings.report_every = options.number("--report-every", 10);

@@ -44,6 +44,16 @@ struct RunOptions {
 };
 int run(RunOptions options);
 
+// Two workloads share a GPU, a virtual one if there is none, without and with gpreempt.
+struct DemoOptions {
+  std::string output = "gpreempt-demo";  // a directory for results.json and report.html
+  std::string json;                      // a file for the phases; empty: none
+  std::string socket;                    // of the daemon; empty: the usual one, or one of its own
+  std::chrono::milliseconds duration = std::chrono::seconds(15);  // of each phase
+  bool virtual_gpu = false;                                       // even if there is a GPU
+};
+int demo(const DemoOptions& options);
+
 // What the daemon knows and does.
 int scheduler_status(const std::string& socket, bool json);
 int check_config(const std::string& path);

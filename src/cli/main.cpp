@@ -70,6 +70,14 @@ constexpr char kStatusExamples[] = R"(Examples:
   gpreempt status
   gpreempt status --json | jq '.jobs[] | {job, state, preemptions}')";
 
+constexpr char kDemoExamples[] = R"(Examples:
+  gpreempt demo                             four phases, a table, gpreempt-demo/report.html
+  gpreempt demo --json phases.json --output /tmp/demo
+  gpreempt demo --virtual-gpu               even if there is a GPU
+
+Online alone, offline alone, both without gpreempt, both with; about 80 seconds in all. Without a
+GPU it starts a virtual one and a daemon of its own, and leaves neither behind.)";
+
 constexpr char kReportExamples[] = R"(Examples:
   gpreempt report results                   results/results.json -> results/report.html
   gpreempt report results --output /tmp/report.html
@@ -188,6 +196,14 @@ Result<u32> parse_priority(const std::string& text) {
   return static_cast<u32>(*number);
 }
 
+Result<std::chrono::milliseconds> parse_phase(const std::string& text) {
+  const auto duration = std::chrono::nanoseconds(TRY(parse_duration_ns(text)));
+  if (duration < std::chrono::seconds(1) || duration > std::chrono::minutes(1)) {
+    return Error{EINVAL, fmt::format("'{}' is not the length of a phase", text), "1s to 1min"};
+  }
+  return std::chrono::duration_cast<std::chrono::milliseconds>(duration);
+}
+
 // A name that fits into a message to the daemon.
 Result<std::string> parse_name(const std::string& text) {
   if (text.empty() || text.size() >= sizeof(control::SetJob::job)) {
@@ -214,6 +230,7 @@ struct CommandLine {
   SuspendOptions suspend;
   std::optional<pid_t> resume_pid, doctor_pid;
   RunOptions run_options;
+  DemoOptions demo_options;
   TraceOptions trace_options;
   std::string report_directory, report_output;
   std::string socket, config_path = config::kDefaultPath;
@@ -222,7 +239,8 @@ struct CommandLine {
   CLI::App *report_command = nullptr, *trace_command = nullptr;
   CLI::App *queues_command = nullptr, *suspend_command = nullptr, *resume_command = nullptr,
            *doctor_command = nullptr, *run_command = nullptr, *status_command = nullptr,
-           *config_command = nullptr, *version_command = nullptr, *help_command = nullptr;
+           *demo_command = nullptr, *config_command = nullptr, *version_command = nullptr,
+           *help_command = nullptr;
 
   CommandLine();
   void add_queues();
@@ -231,6 +249,7 @@ struct CommandLine {
   void add_status();
   void add_report();
   void add_trace();
+  void add_demo();
   int run();
   int show_help() const;
 };
@@ -252,6 +271,7 @@ CommandLine::CommandLine() {
   add_status();
   add_report();
   add_trace();
+  add_demo();
   version_command = app.add_subcommand("version", "Show the version");
   help_command = app.add_subcommand("help", "Show this, or the help of a command");
   help_command->add_option("command", help_about, "The command")->type_name("");
@@ -339,6 +359,22 @@ void CommandLine::add_status() {
   config_command->require_subcommand(1);
 }
 
+void CommandLine::add_demo() {
+  demo_command = app.add_subcommand("demo", "Show on this machine, or without a GPU, what it does");
+  CLI::App& command = *demo_command;
+  command.add_option("--output", demo_options.output, "For results.json and report.html")
+      ->type_name("DIR")
+      ->capture_default_str();
+  command.add_option("--json", demo_options.json, "The phases, machine-readable")
+      ->type_name("FILE");
+  add_parsed(command, "--duration", "TIME", "Of each phase (default: 15s)", demo_options.duration,
+             parse_phase);
+  command.add_flag("--virtual-gpu", demo_options.virtual_gpu, "Even if there is a GPU");
+  command.add_option("--socket", demo_options.socket, "Of a daemon that runs already")
+      ->type_name("PATH");
+  command.footer(kDemoExamples);
+}
+
 void CommandLine::add_report() {
   report_command = app.add_subcommand("report", "Make a page of what was measured");
   report_command->add_option("directory", report_directory, "Where results.json is")
@@ -392,6 +428,9 @@ int CommandLine::run() {
           fmt::format("gpreempt run --class {} -- PROGRAM ...", name(run_options.work_class)));
     }
     return cli::run(std::move(run_options));
+  }
+  if (*demo_command) {
+    return cli::demo(demo_options);
   }
   if (*status_command) {
     return scheduler_status(socket, status_json);

@@ -1,0 +1,146 @@
+// gpreempt demo: from options to a table, results.json and report.html.
+#include "demo/demo.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+
+#include "cli/commands.h"
+#include "cli/end_signals.h"
+#include "cli/exit_code.h"
+#include "cli/text_table.h"
+#include "demo/summary.h"
+#include "report/files.h"
+#include "report/report.h"
+#include "report/verdict.h"
+
+namespace gp::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> words_of(const DemoOptions& options) {
+  std::vector<std::string> words = {"demo", "--output", options.output, "--duration",
+                                    fmt::format("{}ms", options.duration.count())};
+  if (!options.json.empty()) {
+    words.insert(words.end(), {"--json", options.json});
+  }
+  if (!options.socket.empty()) {
+    words.insert(words.end(), {"--socket", options.socket});
+  }
+  return words;
+}
+
+// Known before a minute has gone by: whether the results can be kept. Makes nothing yet.
+Status check_place_for(const std::string& path) {
+  std::error_code code;
+  fs::path place = fs::absolute(path, code);
+  while (!fs::exists(place, code) && place.has_relative_path()) {
+    place = place.parent_path();
+  }
+  if (::access(place.c_str(), W_OK) != 0) {
+    return Error{errno, fmt::format("write to {}", place.string()), "choose another --output"};
+  }
+  return ok();
+}
+
+std::string milliseconds(const std::optional<double>& value) {
+  return value ? fmt::format("{:.1f}", *value) : "";
+}
+
+std::string table(const report::Results& results) {
+  std::vector<Row> rows;
+  for (const report::Phase& phase : results.phases) {
+    const demo::PhaseSummary summary = demo::summarise(phase);
+    const bool online = summary.requests > 0;
+    rows.push_back(
+        {summary.name, milliseconds(summary.online_p50_ms), milliseconds(summary.online_p99_ms),
+         milliseconds(summary.online_max_ms), online ? std::to_string(summary.requests) : "",
+         summary.offline_steps_per_s ? fmt::format("{:.2f}", *summary.offline_steps_per_s) : "",
+         online && summary.offline_steps_per_s ? std::to_string(summary.preemptions) : "",
+         summary.checksum_ok ? (*summary.checksum_ok ? "yes" : "NO") : ""});
+  }
+  return layout({{"PHASE"},
+                 {"P50 MS", true},
+                 {"P99 MS", true},
+                 {"MAX MS", true},
+                 {"REQUESTS", true},
+                 {"OFFLINE STEPS/S", true},
+                 {"PREEMPTIONS", true},
+                 {"DATA INTACT"}},
+                rows);
+}
+
+Status keep(const report::Results& results, const DemoOptions& options) {
+  TRY(report::write_results(results, options.output));
+  TRY(report::write_html(results, fmt::format("{}/{}", options.output, report::kPageFile)));
+  if (!options.json.empty()) {
+    TRY(report::write_file(options.json, demo::summary_json(results)));
+  }
+  return ok();
+}
+
+void print(const report::Results& results, const DemoOptions& options) {
+  const report::Environment& environment = results.environment;
+  fmt::print("\n{} on {}, {} cores\n", environment.device, environment.cpu, environment.cores);
+  if (environment.virtual_gpu) {
+    fmt::print("The virtual GPU is an interpreter: its times are not those of hardware.\n");
+  }
+  fmt::print("\n{}\n", table(results));
+  for (const report::Criterion& criterion : results.criteria) {
+    fmt::print("{:<6} {}: {} {} (at {} {:g})\n", report::is_met(criterion) ? "ok" : "FAILED",
+               criterion.what, criterion.value ? fmt::format("{:.3g}", *criterion.value) : "N/A",
+               criterion.unit, criterion.at_least ? "least" : "most", criterion.limit);
+  }
+  fmt::print("\n{}/{}\n", options.output, report::kPageFile);
+}
+
+bool all_intact(const report::Results& results) {
+  bool intact = true;
+  for (const report::Phase& phase : results.phases) {
+    intact &= !phase.offline_steps_per_s || phase.checksum_ok.value_or(false);
+  }
+  return intact;
+}
+
+}  // namespace
+
+int demo(const DemoOptions& options) {
+  for (const std::string& path : {options.output, options.json}) {
+    if (const Status place = path.empty() ? ok() : check_place_for(path); !place) {
+      return report(place.error());
+    }
+  }
+  const Result<demo::Places> places = demo::find_places();
+  if (!places) {
+    return report(places.error());
+  }
+  if (!demo::on_virtual_gpu() && (options.virtual_gpu || !demo::has_gpu())) {
+    std::fputs("No AMD GPU is used: starting a virtual GPU.\n", stderr);
+    return report(demo::enter_virtual_gpu(*places, words_of(options)));
+  }
+  const Result<UniqueFd> end_signals = catch_end_signals();
+  if (!end_signals) {
+    return report(end_signals.error());
+  }
+  auto results = demo::run(*places, {options.duration, options.socket, end_signals->get()});
+  if (!results) {
+    if (results.error().code == EINTR) {
+      std::fputs("gpreempt: the demo was ended\n", stderr);
+      return exit_failed;
+    }
+    return report(results.error());
+  }
+  results->environment.gpreempt_version = GPREEMPT_PROJECT_VERSION;
+  results->environment.command = fmt::format("gpreempt {}", fmt::join(words_of(options), " "));
+  if (const Status kept = keep(*results, options); !kept) {
+    return report(kept.error());
+  }
+  print(*results, options);
+  return all_intact(*results) ? exit_ok : exit_failed;
+}
+
+}  // namespace gp::cli

@@ -1,0 +1,33 @@
+// `gpreempt demo`: two workloads share a GPU, without and with gpreempt. Under two minutes, nothing
+// left behind.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "demo/places.h"
+#include "report/results.h"
+
+namespace gp::demo {
+
+struct Options {
+  std::chrono::milliseconds duration = std::chrono::seconds(15);  // of each phase
+  std::string socket;    // of a daemon that runs already; empty: the usual one, or one of our own
+  int end_signals = -1;  // readable when the user wants to end
+};
+
+// Whether this process runs on a virtual GPU, and whether there is any GPU at all.
+bool on_virtual_gpu();
+bool has_gpu();
+
+// Replaces this process by one on a virtual GPU that ends with it. `words` follow "gpreempt".
+// Returns only if that fails.
+Error enter_virtual_gpu(const Places& places, const std::vector<std::string>& words);
+
+// All phases, in order. Whatever was started has ended when this returns. EINTR if the user ended
+// it.
+Result<report::Results> run(const Places& places, const Options& options);
+
+}  // namespace gp::demo

@@ -1,0 +1,31 @@
+#include "demo/load.h"
+
+#include <algorithm>
+
+namespace gp::demo {
+namespace {
+
+using std::chrono::milliseconds;
+constexpr milliseconds kVirtualInterval{125}, kHardwareInterval{25};
+
+}  // namespace
+
+Load load_for(bool virtual_gpu, milliseconds duration) {
+  const milliseconds interval = virtual_gpu ? kVirtualInterval : kHardwareInterval;
+  const auto requests = std::max<milliseconds::rep>(1, duration / interval);
+  Load load;
+  load.duration = duration;
+  load.server = {std::to_string(requests), std::to_string(interval.count()), "--arrivals",
+                 "poisson"};
+  if (virtual_gpu) {
+    load.trainer = {"--report-every", "1"};
+  } else {
+    load.trainer = {"--batch",  "12288", "--inputs",       "2048",
+                    "--hidden", "4096",  "--report-every", "10"};
+    load.server.insert(load.server.end(), {"--width", "1024", "--layers", "24"});
+  }
+  load.trainer.insert(load.trainer.end(), {"--for", "3600"});  // we end it
+  return load;
+}
+
+}  // namespace gp::demo

@@ -1,0 +1,63 @@
+// The phases of the demo: online alone, offline alone, both without and both with gpreempt. Each
+// runs its programs once and says what they measured.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "demo/load.h"
+#include "demo/places.h"
+#include "demo/scheduler.h"
+#include "demo/scratch_directory.h"
+#include "demo/stage.h"
+#include "demo/workload_results.h"
+#include "report/results.h"
+
+namespace gp::demo {
+
+inline constexpr char kOnlineAlone[] = "online-alone", kOfflineAlone[] = "offline-alone",
+                      kBothWithout[] = "both-without", kBothWith[] = "both-with";
+
+// What the programs of a phase have left.
+struct Measured {
+  std::optional<Serving> serving;
+  std::optional<Training> training;
+  u64 preemptions = 0;
+  std::string trace;  // the daemon's
+};
+
+class PhaseRunner {
+ public:
+  PhaseRunner(const Places& places, const ScratchDirectory& scratch, const Load& load,
+              const Stage& stage)
+      : places_(places), scratch_(scratch), load_(load), stage_(stage) {}
+
+  Result<Measured> online_alone() const;
+  Result<Measured> offline_alone() const;
+  // Without a scheduler the two meet on the GPU as they would anywhere.
+  Result<Measured> both(const Scheduler* scheduler) const;
+
+ private:
+  Result<Child> start_trainer(const Scheduler* scheduler) const;
+  Result<Child> start_server(const Scheduler* scheduler) const;
+  Result<Child> start(const std::string& name, const std::string& program,
+                      std::vector<std::string> arguments, const char* work_class,
+                      const Scheduler* scheduler) const;
+  Result<Serving> serve(Child& server, const std::vector<Child*>& beside) const;
+  Result<Training> end_training(Child& trainer) const;
+  std::string job() const;
+
+  const Places& places_;
+  const ScratchDirectory& scratch_;
+  const Load& load_;
+  const Stage& stage_;
+};
+
+// The phase as reports want it. Times count from its start, the server's if there is one.
+// `undisturbed` is the training that this one's results must equal.
+Result<report::Phase> phase_of(const std::string& name, const Measured& measured,
+                               const Training* undisturbed);
+
+}  // namespace gp::demo

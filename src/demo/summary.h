@@ -1,0 +1,31 @@
+// A phase in a few numbers, and what the demo says of itself: the table's and --json's content.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/results.h"
+
+namespace gp::demo {
+
+// The smallest value that a part `q` (0..1) of all values do not exceed; empty without values.
+std::optional<double> quantile(std::vector<double> values, double q);
+
+struct PhaseSummary {
+  std::string name;
+  std::optional<double> online_p50_ms, online_p99_ms, online_max_ms;
+  u64 requests = 0;
+  std::optional<double> offline_steps_per_s;
+  u64 preemptions = 0;
+  std::optional<bool> checksum_ok;
+};
+PhaseSummary summarise(const report::Phase& phase);
+
+// --json: schema_version, virtual_gpu, device, phases[]. Unknown is null.
+std::string summary_json(const report::Results& results);
+
+// What a run must show: how far online is from having the GPU to itself, and that nothing is lost.
+std::vector<report::Criterion> criteria_of(const std::vector<report::Phase>& phases);
+
+}  // namespace gp::demo
