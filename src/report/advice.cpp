@@ -139,8 +139,9 @@ Finding not_measured(const Results& results) {
   if (count == 0) {
     return std::nullopt;
   }
-  return fmt::format("{} {} could not be measured, and count as not met.", count,
-                     count == 1 ? "criterion" : "criteria");
+  return count == 1
+             ? std::string("One criterion could not be measured, and counts as not met.")
+             : fmt::format("{} criteria could not be measured: they count as not met.", count);
 }
 
 Finding few_requests(const Results& results) {

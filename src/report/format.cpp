@@ -17,6 +17,17 @@ std::string grouped(double value) {
   return fmt::format("{}{}", value < 0 ? "-" : "", digits);
 }
 
+struct Time {
+  double value;
+  const char* unit;
+};
+Time with_unit(double milliseconds) {
+  const double size = std::fabs(milliseconds);
+  return size >= 999.5               ? Time{milliseconds / 1000, "s"}
+         : size < 0.9995 && size > 0 ? Time{milliseconds * 1000, "µs"}
+                                     : Time{milliseconds, "ms"};
+}
+
 }  // namespace
 
 std::string format_number(double value) {
@@ -41,18 +52,29 @@ std::string format_number(const std::optional<double>& value) {
   return value ? format_number(*value) : kUnknown;
 }
 
+std::string format_short(double value) {
+  std::string text = format_number(value);
+  if (text.find('.') != std::string::npos && text.find('e') == std::string::npos) {
+    text.erase(text.find_last_not_of('0') + 1);
+    text.erase(text.find_last_not_of('.') + 1);
+  }
+  return text;
+}
+
 std::string format_ms(double milliseconds) {
-  const double size = std::fabs(milliseconds);
   if (!std::isfinite(milliseconds)) {
     return kUnknown;
   }
-  if (size >= 999.5) {
-    return format_number(milliseconds / 1000) + " s";
+  const Time time = with_unit(milliseconds);
+  return fmt::format("{} {}", format_number(time.value), time.unit);
+}
+
+std::string format_short_ms(double milliseconds) {
+  if (milliseconds == 0 || !std::isfinite(milliseconds)) {
+    return milliseconds == 0 ? "0" : kUnknown;
   }
-  if (size < 0.9995 && size > 0) {
-    return format_number(milliseconds * 1000) + " µs";
-  }
-  return format_number(milliseconds) + " ms";
+  const Time time = with_unit(milliseconds);
+  return fmt::format("{} {}", format_short(time.value), time.unit);
 }
 
 std::string format_ms(const std::optional<double>& milliseconds) {
@@ -63,12 +85,11 @@ std::string format_factor(double factor) {
   if (!std::isfinite(factor)) {
     return kUnknown;
   }
-  return factor < 9.95 ? fmt::format("{:.1f}x", factor) : format_number(std::round(factor)) + "x";
+  return factor < 9.95 ? fmt::format("{:.1f}x", factor) : format_short(std::round(factor)) + "x";
 }
 
 std::string format_percent(double part) {
-  return std::isfinite(part) ? fmt::format("{} %", format_number(std::round(part * 100)))
-                             : kUnknown;
+  return std::isfinite(part) ? fmt::format("{} %", format_short(std::round(part * 100))) : kUnknown;
 }
 
 }  // namespace gp::report

@@ -67,7 +67,7 @@ std::string tile(const std::string& name, const std::string& value, const std::s
 std::string latency_tile(const Numbers& numbers) {
   std::string remark = "with gpreempt";
   if (numbers.p99_without && *numbers.p99_with > 0) {
-    remark = fmt::format("{} without gpreempt: {}", format_ms(numbers.p99_without),
+    remark = fmt::format("{} without gpreempt ({})", format_ms(numbers.p99_without),
                          format_factor(*numbers.p99_without / *numbers.p99_with));
   } else if (numbers.p99_alone) {
     remark = fmt::format("{} alone", format_ms(numbers.p99_alone));

@@ -46,7 +46,10 @@ Mark mark_of(const Span& span) {
     mark.shapes = "stopped";
     mark.is_stop = true;
   } else if (shapes == "scheduler") {
+    // Above each other: at small scale a stop and its start would hide one another.
     mark.shapes = span.what == "stop" || span.what == "start" ? span.what : "failed";
+    mark.from = span.what == "start" ? 0.5 : 0;
+    mark.to = span.what == "stop" ? 0.5 : 1;
     mark.title = fmt::format("{} in {}", span.what, length);
   } else {
     mark.shapes = span.what == "may run" ? shapes + " may" : shapes;
@@ -73,6 +76,10 @@ std::vector<Lane> lanes_of(const Phase& phase) {
       found = lanes.insert(lanes.end(), {span.track, {}});
     }
     found->marks.push_back(mark_of(span));
+  }
+  for (Lane& lane : lanes) {  // stops on top: between two long runs a short one must show
+    std::stable_partition(lane.marks.begin(), lane.marks.end(),
+                          [](const Mark& mark) { return !mark.is_stop; });
   }
   std::stable_sort(lanes.begin(), lanes.end(), [](const Lane& a, const Lane& b) {
     return std::pair(rank_of(a.name), a.name) < std::pair(rank_of(b.name), b.name);

@@ -13,6 +13,7 @@ struct Mark {
   std::string shapes;  // its class: "online", "offline", "stopped", "stop", "start", "request"
   std::string title;   // what a pointer over it shows
   bool is_stop = false;
+  double from = 0, to = 1;  // the part of the lane's height it takes
 };
 
 struct Lane {

@@ -16,7 +16,7 @@ namespace gp::report {
 namespace {
 
 constexpr double kWidth = 460, kHeight = 300;
-constexpr double kLeft = 44, kRight = kWidth - 14, kTop = 12, kBottom = kHeight - 42;
+constexpr double kLeft = 44, kRight = kWidth - 22, kTop = 12, kBottom = kHeight - 42;
 constexpr int kBins = 40;
 
 struct Curve {
@@ -46,7 +46,7 @@ Scale latency_scale(const std::vector<Curve>& curves) {
 void draw_latency_axis(Svg& svg, const Scale& x) {
   for (const double tick : x.ticks(8)) {
     svg.line(x.at(tick), kTop, x.at(tick), kBottom, "grid");
-    svg.text(x.at(tick), kBottom + 17, format_ms(tick), "tick middle");
+    svg.text(x.at(tick), kBottom + 17, format_short_ms(tick), "tick middle");
   }
   svg.line(kLeft, kBottom, kRight, kBottom, "axis");
   svg.text((kLeft + kRight) / 2, kHeight - 4, "latency, from the intended arrival", "label middle");

@@ -36,10 +36,13 @@ std::string us(double microseconds) { return format_ms(microseconds / 1000); }
 
 void add_row(Table& table, const Results& results, const Scheme& scheme) {
   const double factor = slowest_stop_us(results, scheme.queues) / scheme.stop_p50_us;
-  const std::string name =
-      scheme.note.empty()
-          ? escape(name_of(scheme))
-          : fmt::format("{}<small>{}</small>", escape(name_of(scheme)), escape(scheme.note));
+  std::string name = escape(scheme.mechanism);
+  if (scheme.queues != 0) {
+    name += fmt::format("<small>{}</small>", queues_text(scheme.queues));
+  }
+  if (!scheme.note.empty()) {
+    name += fmt::format("<small>{}</small>", escape(scheme.note));
+  }
   const auto if_known = [](double value, std::string text) {
     return value > 0 ? cell(text) : cell(kUnknown, "muted");
   };

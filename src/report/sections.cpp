@@ -23,7 +23,7 @@ std::string section(const std::string& title, const std::string& content) {
 }
 
 std::string with_unit(const std::optional<double>& value, const std::string& unit) {
-  return value ? fmt::format("{} {}", format_number(value), unit) : kUnknown;
+  return value ? fmt::format("{} {}", format_short(*value), unit) : kUnknown;
 }
 
 // Alone, nobody competes for the GPU: there is nothing to see.
@@ -32,17 +32,9 @@ bool shows_competition(const Phase& phase) {
 }
 
 std::string timeline_figures(const Phase& phase, double length_us) {
-  std::string figures = fmt::format(
-      "<h3>{}</h3>\n<figure class=\"zoomable\"><div class=\"scroll\">\n{}</div></figure>\n",
-      escape(title_of(phase)), timeline_chart(phase, length_us));
-  const std::string near = preemption_close_up(phase);
-  if (!near.empty()) {
-    figures += fmt::format(
-        "<figure><figcaption>One preemption of usual length, from near</figcaption>"
-        "<div class=\"scroll\">\n{}</div></figure>\n",
-        near);
-  }
-  return figures;
+  return fmt::format("<h3>{}</h3>\n<figure class=\"zoomable\">\n{}</figure>\n{}",
+                     escape(title_of(phase)), timeline_chart(phase, length_us),
+                     preemption_close_up(phase));
 }
 
 }  // namespace
@@ -66,9 +58,9 @@ std::string verdict_section(const Results& results) {
         cell(with_unit(each.value, each.unit)),
         cell(fmt::format("{} {}", each.at_least ? "≥" : "≤", with_unit(each.limit, each.unit)))};
     if (noise_known) {
-      cells.push_back(each.noise ? cell(format_number(each.noise)) : cell(kUnknown, "muted"));
+      cells.push_back(each.noise ? cell(format_short(*each.noise)) : cell(kUnknown, "muted"));
     }
-    cells.push_back(cell(each.note, "muted"));
+    cells.push_back(cell(each.note, "words muted"));
     table.row(std::move(cells));
   }
   return section(fmt::format("Verdict: {} of {} criteria met", count_met(results.criteria),
@@ -83,8 +75,8 @@ std::string latency_section(const Results& results) {
   }
   return section(
       "How long online requests take",
-      fmt::format("{}<div class=\"charts\">\n<figure><figcaption>Share of requests answered within "
-                  "a time; dots are p50 and p99</figcaption>\n{}</figure>\n<figure><figcaption>How "
+      fmt::format("{}<div class=\"charts\">\n<figure><figcaption>Share answered within a time;"
+                  " dots are p50 and p99</figcaption>\n{}</figure>\n<figure><figcaption>How "
                   "often each time occurs</figcaption>\n{}</figure>\n</div>\n",
                   latency_legend(results), cdf, latency_histograms(results)));
 }
@@ -109,9 +101,9 @@ std::string timeline_section(const Results& results) {
       "Who had the GPU when",
       "<ul class=\"legend\"><li><i class=\"key request\"></i>request, from intended arrival to "
       "answer</li><li><i class=\"key online\"></i>online runs</li><li><i class=\"key "
-      "offline\"></i>offline runs</li><li><i class=\"key stopped\"></i>offline is stopped</li>"
-      "<li><i class=\"key stop\"></i>stop</li><li><i class=\"key start\"></i>start, from the "
-      "decision until it is done</li></ul>\n" +
+      "offline\"></i>offline "
+      "runs</li><li><i class=\"key stopped\"></i>offline is stopped</li><li><i class=\"key "
+      "stop\"></i><i class=\"key start\"></i>stop and start, from decision to done</li></ul>\n" +
           figures);
 }
 
@@ -154,7 +146,7 @@ std::string advice_section(const Results& results) {
   }
   Table table({"What limits it", "What to try next"}, true);
   for (const Advice& each : advice) {
-    table.row({cell(each.finding), cell(each.remedy)});
+    table.row({cell(each.finding, "words"), cell(each.remedy, "words")});
   }
   return section("What limits it, and what to try next", table.finish());
 }

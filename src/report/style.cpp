@@ -10,14 +10,14 @@ const char kStyle[] = R"css(
   --page: #ffffff; --text: #1c2430; --soft: #5b6675; --faint: #e3e7ed; --panel: #f5f7fa;
   --online: #1f6feb; --offline: #e39a14; --alone: #7c8796; --without: #d6336c; --with: #1f6feb;
   --other: #8a63d2; --good: #187a3c; --bad: #c4262e; --notice: #fff4d6; --notice-edge: #d9a400;
-  --level1: #e39a14; --level2: #8a63d2; --level3: #1f6feb;
+  --level1: #e39a14; --level2: #8a63d2; --level3: #1f6feb; --stopped: #fbe9c6;
 }
 @media screen and (prefers-color-scheme: dark) {
   :root {
     --page: #10151c; --text: #e4e9f0; --soft: #98a4b5; --faint: #27303c; --panel: #18202a;
     --online: #5b9bff; --offline: #f0b040; --alone: #98a4b5; --without: #ff6b9a; --with: #5b9bff;
     --other: #b295f0; --good: #56c97d; --bad: #ff7b7b; --notice: #2d2611; --notice-edge: #b98b00;
-    --level1: #f0b040; --level2: #b295f0; --level3: #5b9bff;
+    --level1: #f0b040; --level2: #b295f0; --level3: #5b9bff; --stopped: #4d3d1c;
   }
 }
 * { box-sizing: border-box; }
@@ -53,6 +53,7 @@ pre { background: var(--panel); padding: .7rem .9rem; border-radius: .4rem; marg
 .tiles dd small { display: block; font-size: .84rem; font-weight: 400; letter-spacing: 0;
   margin-top: .15rem; }
 .good { color: var(--good); } .bad { color: var(--bad); } .muted { color: var(--soft); }
+.wide { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; margin: .9rem 0 0; font-size: .93rem;
   font-variant-numeric: tabular-nums; }
 th, td { padding: .5rem .55rem; text-align: left; vertical-align: baseline;
@@ -66,6 +67,8 @@ tbody tr:last-child > * { border-bottom: 0; }
 tr.strong > * { font-weight: 650; }
 tr.strong th { box-shadow: inset 3px 0 var(--with); padding-left: .6rem !important; }
 .wordy td, .wordy th { vertical-align: top; }
+td { white-space: nowrap; } td.words, .remark td { white-space: normal; }
+tbody th.words { font-weight: 400; width: 55%; }
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr));
   gap: 1.4rem 2.2rem; margin-top: .8rem; align-items: start; }
 figure { margin: 0; } .charts figure { min-width: 0; }
@@ -91,12 +94,13 @@ svg text.value { font-size: 14px; font-weight: 600; fill: var(--text); }
 .level1 { --shape: var(--level1); } .level2 { --shape: var(--level2); }
 .level3 { --shape: var(--level3); }
 .dot, .fill { fill: var(--shape, var(--other)); }
+.legend small { white-space: nowrap; }
 .legend { list-style: none; padding: 0; margin: .6rem 0 0; display: flex; flex-wrap: wrap;
   gap: .25rem 1.5rem; font-size: .92rem; }
+.key + .key { margin-left: -.2rem; }
 .key { display: inline-block; width: .75rem; height: .75rem; border-radius: .2rem;
   margin-right: .45rem; background: var(--shape); }
-.key.stopped { background: repeating-linear-gradient(135deg, var(--offline) 0 2px,
-  transparent 2px 5px); }
+.key.stopped { background: var(--stopped); }
 .key.stop { background: var(--bad); } .key.start { background: var(--good); }
 .key.request { background: var(--text); opacity: .55; }
 .lane { fill: var(--panel); }
@@ -104,11 +108,10 @@ svg text.value { font-size: 14px; font-weight: 600; fill: var(--text); }
   vector-effect: non-scaling-stroke; }
 .mark.may { opacity: .55; }
 .mark.request { --shape: var(--text); opacity: .55; }
-.mark.stopped { fill: var(--offline); fill-opacity: .22; stroke: none; }
+.mark.offline { stroke: none; }
+.mark.stopped { --shape: var(--stopped); }
 .mark.stop { --shape: var(--bad); } .mark.start { --shape: var(--good); }
 .mark.failed { --shape: var(--without); stroke-width: 2; }
-.scroll { overflow-x: auto; -webkit-overflow-scrolling: touch; }
-.scroll svg.timeline { min-width: 40rem; }
 .zoom { display: flex; gap: .4rem; margin: .4rem 0 .2rem; align-items: center; }
 .zoom button { font: inherit; font-size: .85rem; min-width: 2.2rem; padding: .15rem .6rem;
   color: var(--text); background: var(--panel); border: 1px solid var(--faint);
@@ -132,20 +135,24 @@ footer { margin-top: 3rem; padding-top: .8rem; border-top: 1px solid var(--faint
   td { display: flex; justify-content: space-between; gap: 1rem; text-align: right; }
   td[data-label]::before { content: attr(data-label); color: var(--soft); font-weight: 400;
     white-space: nowrap; }
-  .wordy td { display: block; text-align: left; }
-  .wordy td::before { display: block; font-size: .83rem; }
+  td.words { display: block; text-align: left; } td.words::before { display: block; }
+  td.empty { display: none; }
+  tbody th.words { font-weight: 550; width: auto; }
   tr.strong th { padding-left: .6rem !important; }
+  svg text, svg text.label, svg text.value { font-size: 14px; }
+  svg.timeline text, svg.timeline text.label { font-size: 23px; }
   .facts { grid-template-columns: 1fr; gap: 0; } .facts dd { margin-bottom: .5rem; }
 }
+@page { margin: 14mm; }
 @media print {
-  :root { color-scheme: light; }
-  body { padding: 0; max-width: none; font-size: 10pt; }
+  :root { color-scheme: light; font-size: 12.5px; }
+  body { padding: 0; max-width: none; }
   h2 { margin-top: 1.6rem; break-after: avoid; }
   h3, figcaption { break-after: avoid; }
   figure, tr, .tiles, .facts, .notice { break-inside: avoid; }
-  .zoom { display: none; }
+  .zoom { display: none; } .wide { overflow: visible; }
   .tiles { grid-template-columns: repeat(4, 1fr); }
-  .scroll { overflow: visible; }
+  .legend { break-inside: avoid; break-after: avoid; }
   .tiles div, .notice, .key, .lane, pre { print-color-adjust: exact;
     -webkit-print-color-adjust: exact; }
 }
@@ -161,7 +168,7 @@ document.querySelectorAll('figure.zoomable').forEach(function (figure) {
   var start = 0, span = whole, note = document.createElement('small');
   function text(us) {
     var number = function (value) { return String(Number(value.toPrecision(7))); };
-    return us >= 1e6 ? number(us / 1e6) + ' s'
+    return us === 0 ? '0' : us >= 1e6 ? number(us / 1e6) + ' s'
       : us >= 1e3 ? number(us / 1e3) + ' ms' : number(us) + ' \u00b5s';
   }
   function shape(name, attributes) {
@@ -181,9 +188,10 @@ document.querySelectorAll('figure.zoomable').forEach(function (figure) {
     for (var i = Math.ceil(from / step); i * step <= from + shown; i++) {
       var x = left + (i * step - from) / shown * width;
       shape('line', {'class': 'grid', x1: x, x2: x, y1: top, y2: bottom});
-      shape('text', {'class': 'tick middle', x: x, y: bottom + 18}).textContent = text(i * step);
+      shape('text', {'class': 'tick middle', x: x, y: bottom + 22}).textContent = text(i * step);
     }
-    note.textContent = span < whole ? text(shown) + ' shown' : 'drag to choose a part';
+    note.textContent = span < whole ? text(shown) + ' shown'
+      : matchMedia('(pointer: fine)').matches ? 'drag over a part to enlarge it' : '';
   }
   function zoom(factor, at) {
     start += span * at * (1 - factor);
@@ -211,7 +219,7 @@ document.querySelectorAll('figure.zoomable').forEach(function (figure) {
     bar.appendChild(button);
   });
   bar.appendChild(note);
-  figure.insertBefore(bar, figure.querySelector('.scroll'));
+  figure.insertBefore(bar, lanes.parentNode);
   var from = null, svg = lanes.parentNode;
   svg.addEventListener('pointerdown', function (event) {
     if (event.pointerType === 'mouse') { from = place(event); event.preventDefault(); }

@@ -51,7 +51,7 @@ std::vector<double> Scale::ticks(int wanted) const {
   if (!logarithmic_) {
     const double step = whole_step_above((highest_ - lowest_) / wanted);
     for (double i = std::ceil(lowest_ / step - 1e-9); i * step <= highest_ + step * 1e-9; ++i) {
-      ticks.push_back(i * step);
+      ticks.push_back(i == 0 ? 0 : i * step);  // and not -0
     }
     return ticks;
   }

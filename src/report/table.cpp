@@ -15,6 +15,10 @@ Table& Table::row(std::vector<Cell> cells, const std::string& classes) {
   rows_ += fmt::format("<tr class=\"{}\"><th scope=\"row\" class=\"{}\">{}</th>", classes,
                        cells.at(0).classes, cells.at(0).markup);
   for (std::size_t i = 1; i < cells.size(); ++i) {
+    if (cells[i].markup.empty()) {
+      rows_ += "<td class=\"empty\"></td>";
+      continue;
+    }
     rows_ += fmt::format("<td class=\"{}\" data-label=\"{}\"><span>{}</span></td>",
                          cells[i].classes, escape(columns_.at(i)), cells[i].markup);
   }
@@ -36,7 +40,8 @@ std::string Table::finish() const {
     head += fmt::format("<th scope=\"col\">{}</th>", escape(column));
   }
   return fmt::format(
-      "<table class=\"{}\">\n<thead><tr>{}</tr></thead>\n<tbody>\n{}</tbody>\n</table>\n",
+      "<div class=\"wide\"><table class=\"{}\">\n<thead><tr>{}</tr></thead>\n<tbody>\n{}</tbody>\n"
+      "</table></div>\n",
       wordy_ ? "wordy" : "numbers", head, rows_);
 }
 

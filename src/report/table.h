@@ -8,7 +8,7 @@ namespace gp::report {
 
 struct Cell {
   std::string markup;   // HTML, escaped by whoever made it
-  std::string classes;  // "good", "bad", "muted"
+  std::string classes;  // "good", "bad", "muted"; "words" for sentences
 };
 
 // Text, escaped.

@@ -12,8 +12,8 @@
 namespace gp::report {
 namespace {
 
-constexpr double kWidth = 920, kLeft = 88, kRight = kWidth - 16;
-constexpr double kLane = 24, kGap = 8, kTop = 6, kAxis = 30;
+constexpr double kWidth = 920, kLeft = 124, kRight = kWidth - 24;
+constexpr double kLane = 28, kGap = 8, kTop = 6, kAxis = 34;
 
 double height_of(const std::vector<Lane>& lanes) {
   return kTop + static_cast<double>(lanes.size()) * (kLane + kGap) + kAxis;
@@ -31,16 +31,17 @@ std::string mark(const Mark& mark, const TimeWindow& window, double y) {
       mark.title.empty() ? "" : fmt::format("<title>{}</title>", escape(mark.title));
   return fmt::format(R"(<rect class="mark {}" x="{}" y="{}" width="{}" height="{}">{}</rect>)"
                      "\n",
-                     mark.shapes, place((start - window.start_us) * per_us), place(y),
-                     place((end - start) * per_us), place(kLane), title);
+                     mark.shapes, place((start - window.start_us) * per_us),
+                     place(y + mark.from * kLane), place((end - start) * per_us),
+                     place((mark.to - mark.from) * kLane), title);
 }
 
 void draw_ticks(Svg& svg, const TimeWindow& window, double bottom) {
-  const Scale x = Scale::linear(window.start_us, window.end_us, kLeft, kRight);
+  const Scale x = Scale::linear(0, window.end_us - window.start_us, kLeft, kRight);
   svg.raw("<g class=\"ticks\">");
   for (const double tick : x.ticks(8)) {
     svg.line(x.at(tick), kTop, x.at(tick), bottom, "grid");
-    svg.text(x.at(tick), bottom + 18, format_ms(tick / 1000), "tick middle");
+    svg.text(x.at(tick), bottom + 22, format_short_ms(tick / 1000), "tick middle");
   }
   svg.raw("</g>");
 }
@@ -116,7 +117,11 @@ std::string preemption_close_up(const Phase& phase) {
   }
   const double margin = std::max((stop->end_us - stop->start_us) * 0.5, 1.0);
   const TimeWindow window{std::max(stop->start_us - margin, 0.0), stop->end_us + margin};
-  return draw(lanes, window, "One preemption from near", "timeline near");
+  return fmt::format(
+      "<figure><figcaption>From near: one preemption of usual length, {} into the phase"
+      "</figcaption>\n{}</figure>\n",
+      format_ms(window.start_us / 1000),
+      draw(lanes, window, "One preemption from near", "timeline"));
 }
 
 }  // namespace gp::report

@@ -17,8 +17,8 @@ bool has_timeline(const Phase& phase);
 // The whole phase; the page's script can zoom it. `length_us`: so that phases can be compared.
 std::string timeline_chart(const Phase& phase, double length_us);
 
-// One preemption from near, for readers without the script: around a stop of usual length. Empty
-// if the phase has none.
+// A figure with one preemption from near, for readers without the script: around a stop of usual
+// length. Empty if the phase has none.
 std::string preemption_close_up(const Phase& phase);
 
 double length_us_of(const Phase& phase);

@@ -101,7 +101,7 @@ TEST(Page, ACriterionThatIsNotMetOrNotMeasuredSaysSo) {
   EXPECT_TRUE(contains(page, "4 of 6 criteria met"));
   EXPECT_TRUE(contains(page, "✗ not met"));
   EXPECT_TRUE(contains(page, "✗ not measured"));
-  EXPECT_TRUE(contains(page, "7.30 %"));
+  EXPECT_TRUE(contains(page, "7.3 %"));
 }
 
 TEST(Page, APhaseWithoutLatenciesShowsThemAsUnknown) {
