@@ -96,6 +96,8 @@ struct gpreempt_open_options {
    * GPREEMPT_ONLINE_PRIORITY and GPREEMPT_OFFLINE_PRIORITY say. */
   uint32_t online_from;
   uint32_t offline_to;
+  /* Where gpreemptd listens. NULL: where GPREEMPT_SOCKET says, or the usual place. */
+  const char* socket;
 };
 
 /* Opens the library. Needs no device: what needs one says so when it is called. `options` may be
@@ -475,6 +477,47 @@ struct gpreempt_stop_times {
 /* Reads the times of the stop. Returns 0; -EINVAL. Thread-safe. */
 GPREEMPT_API int gpreempt_lease_times(const gpreempt_lease* lease,
                                       struct gpreempt_stop_times* times);
+
+/* ---- Scheduler: what gpreemptd is told ----------------------------------------------------- */
+
+/* These need a running gpreemptd: -ENOENT or -ECONNREFUSED say that there is none, -ETIMEDOUT that
+ * it does not answer within a second, and the program goes on without. The context connects at the
+ * first call and once more after gpreemptd was restarted. */
+
+/* Says that this process has online work to do from now on, whatever its queues show: before the
+ * first packet of a request, or between packets that belong together. Offline jobs on its GPUs are
+ * stopped as its own packets would stop them; returns when that is decided, not when it is done.
+ * `latency_target_ns` is the time the work should be done in, for the policy `slo`; 0: none.
+ * Calls nest: as many ends are needed. The mark ends with gpreempt_online_end(), gpreempt_close()
+ * or this process. If gpreemptd is restarted, the mark is made again by the next call.
+ * A process that is not classified otherwise becomes online by this.
+ * Returns 0; -EINVAL; -ECHILD; -ENOSPC after 1024 begins without an end. Thread-safe. */
+GPREEMPT_API int gpreempt_online_begin(gpreempt_context* context, uint64_t latency_target_ns);
+
+/* Ends what the last gpreempt_online_begin() of this context began. Without gpreemptd it has ended
+ * already, which is no error.
+ * Returns 0; -EINVAL without a begin; -ECHILD. Thread-safe. */
+GPREEMPT_API int gpreempt_online_end(gpreempt_context* context);
+
+struct gpreempt_job_options {
+  size_t size;
+  pid_t pid;           /* 0: this process; others must be yours, or yours to govern */
+  uint32_t work_class; /* GPREEMPT_CLASS_; 0: as it was */
+  /* 1: `priority` (0..15) counts. It is gpreemptd's, for the policy `priority`; the driver's
+   * priority of the queues stays what it is. */
+  uint32_t has_priority;
+  uint32_t priority;
+  uint64_t latency_target_ns; /* of each request, for the policy `slo`; 0: as it was */
+  const char* job; /* processes of one user with the same are one job, stopped together */
+  const char* tag; /* shown by `gpreempt status`; both at most 63 bytes, NULL: as it was */
+};
+
+/* Registers a process, by default this one, as part of a job. It may be called before the process
+ * has queues, and again to change something.
+ * Returns 0; -EINVAL, -E2BIG for wrong options; -ENAMETOOLONG; -ESRCH if another process has no
+ * queues; -EPERM if it belongs to another user; -ECHILD. Thread-safe. */
+GPREEMPT_API int gpreempt_set_job(gpreempt_context* context,
+                                  const struct gpreempt_job_options* options);
 
 #ifdef __cplusplus
 }

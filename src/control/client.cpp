@@ -1,5 +1,8 @@
 #include "control/client.h"
 
+#include <sys/socket.h>
+#include <sys/time.h>
+
 #include <algorithm>
 #include <cerrno>
 
@@ -45,9 +48,23 @@ Result<Client> Client::connect(const std::string& path) {
   return Client(std::move(*socket));
 }
 
+Status Client::set_timeout(std::chrono::milliseconds timeout) {
+  const timeval time = {timeout.count() / 1000, timeout.count() % 1000 * 1000};
+  for (const int option : {SO_RCVTIMEO, SO_SNDTIMEO}) {
+    if (::setsockopt(socket_.get(), SOL_SOCKET, option, &time, sizeof time) != 0) {
+      return Error{errno, "limit the time of a socket", ""};
+    }
+  }
+  return ok();
+}
+
 Result<Client::Reply> Client::receive() {
   std::vector<u8> buffer(kMaxMessage);
-  const Received received = TRY(receive_message(socket_.get(), buffer));
+  auto answer = receive_message(socket_.get(), buffer);
+  if (!answer && answer.error().code == EAGAIN) {
+    return Error{ETIMEDOUT, "the daemon does not answer", "gpreempt status"};
+  }
+  const Received received = TRY(std::move(answer));
   if (received.size == 0) {
     return Error{ECONNRESET, "the daemon has closed the connection", ""};
   }

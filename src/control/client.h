@@ -2,6 +2,7 @@
 // and tests; one request at a time.
 #pragma once
 
+#include <chrono>
 #include <string>
 
 #include "base/result.h"
@@ -25,6 +26,9 @@ class Client {
   // Sends a message without content (status, trace, reload) and waits for the text it is answered
   // with; an error for a `result`.
   Result<std::string> text(Kind kind);
+
+  // How long each question may take: ETIMEDOUT then, and the connection is of no use any more.
+  Status set_timeout(std::chrono::milliseconds timeout);
 
   int fd() const { return socket_.get(); }
 

@@ -35,6 +35,7 @@ Result<gpreempt_context> make_context(const gpreempt_open_options* given) {
     context.paths.debugfs = options.debugfs != nullptr ? options.debugfs : "";
     context.paths.proc = "";
   }
+  context.scheduler = std::make_unique<Scheduler>(options.socket != nullptr ? options.socket : "");
   return context;
 }
 

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "discover/discover.h"
 #include "gpreempt/gpreempt.h"
+#include "lib/scheduler.h"
 #include "mechanism/controller.h"
 
 namespace gp::lib {
@@ -71,4 +72,5 @@ struct gpreempt_context {
   gp::discover::Paths paths;
   gp::discover::ClassConfig classes;
   std::shared_ptr<gp::lib::Leases> leases = std::make_shared<gp::lib::Leases>();
+  std::unique_ptr<gp::lib::Scheduler> scheduler;
 };

@@ -178,7 +178,6 @@ void Engine::agent_left(u64 now_ns, ProcessId id) {
   process->has_agent = false;
   process->abilities = 0;
   process->busy.reset();
-  process->online_marks = 0;
   process->queues[static_cast<u32>(QueueSource::agent)].clear();
   update_job(job_of(*process));
   if (process->phase != Phase::running && is_inside(process->way)) {

@@ -154,6 +154,21 @@ TEST(Preemption, FollowsMarksOfAProcessWithoutPackets) {
   EXPECT_FALSE(world.stopped(training));
 }
 
+TEST(Preemption, FollowsMarksAlsoWhenTheAgentHasLeft) {
+  World world;
+  const ProcessId server = world.online(), training = world.offline();
+  world.engine.set_queues(world.now_ns, server, QueueSource::seen, {{1, 1}}, true);
+  world.engine.online_begin(world.now_ns, server, std::nullopt);
+  world.engine.agent_left(world.now_ns, server);
+  world.settle();
+  world.run_for(10 * kMs);
+  EXPECT_TRUE(world.stopped(training));
+  world.engine.online_end(world.now_ns, server);
+  world.settle();
+  world.run_for(1 * kSecond);
+  EXPECT_FALSE(world.stopped(training));
+}
+
 TEST(Preemption, IsNotBelievedToEndInTheFuture) {
   World world;
   const ProcessId liar = world.online(), training = world.offline();

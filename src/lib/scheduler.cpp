@@ -1,0 +1,165 @@
+#include "lib/scheduler.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+
+#include "lib/boundary.h"
+#include "lib/context.h"
+
+namespace gp::lib {
+namespace {
+
+constexpr std::chrono::milliseconds kPatience(1000);
+
+// The connection has ended, or is of no use any more; otherwise it is the daemon that has refused.
+bool is_broken(const Error& error) {
+  return error.code == EPIPE || error.code == ECONNRESET || error.code == ENOTCONN ||
+         error.code == EPROTO || error.code == ETIMEDOUT;
+}
+
+u64 microseconds_rounded_up(u64 ns) { return ns / 1000 + (ns % 1000 != 0 ? 1 : 0); }
+
+template <std::size_t N>
+Status put_text(char (&field)[N], const char* text, const char* name) {
+  if (text == nullptr) {
+    return ok();
+  }
+  if (std::strlen(text) >= N) {
+    return Error{ENAMETOOLONG, fmt::format("{} '{}'", name, text),
+                 fmt::format("at most {} bytes", N - 1)};
+  }
+  control::set_text(field, text);
+  return ok();
+}
+
+Result<control::ClassCode> class_code(u32 work_class) {
+  switch (work_class) {
+    case 0: return control::ClassCode::unset;
+    case GPREEMPT_CLASS_OFFLINE: return control::ClassCode::offline;
+    case GPREEMPT_CLASS_NORMAL: return control::ClassCode::normal;
+    case GPREEMPT_CLASS_ONLINE: return control::ClassCode::online;
+    default:
+      return Error{EINVAL, fmt::format("class {}", work_class), "GPREEMPT_CLASS_ONLINE, ..."};
+  }
+}
+
+Result<control::SetJob> job_message(const gpreempt_job_options* given) {
+  const gpreempt_job_options options = TRY(read_options(given, "gpreempt_job_options"));
+  if (options.pid < 0 || options.priority > 15 ||
+      (options.has_priority == 0 && options.priority != 0)) {
+    return Error{EINVAL, "gpreempt_set_job: a negative pid, or a priority that is none",
+                 "priorities are 0 to 15 and need has_priority"};
+  }
+  control::SetJob message;
+  message.pid = static_cast<u32>(options.pid);
+  message.work_class = TRY(class_code(options.work_class));
+  message.priority = options.has_priority != 0 ? options.priority : control::kPriorityUnset;
+  message.latency_target_us = microseconds_rounded_up(options.latency_target_ns);
+  TRY(put_text(message.job, options.job, "job"));
+  TRY(put_text(message.tag, options.tag, "tag"));
+  return message;
+}
+
+}  // namespace
+
+Status Scheduler::connect() {
+  control::Client client = TRY(control::Client::connect(socket_));
+  TRY(client.set_timeout(kPatience));
+  for (const control::OnlineMark& mark : marks_) {
+    TRY(client.ask(mark));
+  }
+  client_.emplace(std::move(client));
+  return ok();
+}
+
+Status Scheduler::ask(const Question& question) {
+  const bool was_connected = client_.has_value();
+  if (!was_connected) {
+    TRY(connect());
+  }
+  Status answer = question(*client_);
+  if (answer || !is_broken(answer.error())) {
+    return answer;
+  }
+  client_.reset();
+  if (!was_connected || answer.error().code == ETIMEDOUT) {
+    return answer;
+  }
+  TRY(connect());
+  answer = question(*client_);
+  if (!answer && is_broken(answer.error())) {
+    client_.reset();
+  }
+  return answer;
+}
+
+Status Scheduler::online_begin(u64 latency_target_ns) {
+  control::OnlineMark mark;
+  mark.deadline_us = microseconds_rounded_up(latency_target_ns);
+  const std::scoped_lock lock(mutex_);
+  Status begun = ask([&](control::Client& client) { return client.ask(mark); });
+  if (begun) {
+    marks_.push_back(mark);
+  }
+  return begun;
+}
+
+// A connection that is lost has taken the mark along, and a new one makes only those before it.
+Status Scheduler::online_end() {
+  const std::scoped_lock lock(mutex_);
+  if (marks_.empty()) {
+    return Error{EINVAL, "gpreempt_online_end without gpreempt_online_begin", ""};
+  }
+  marks_.pop_back();
+  if (!client_) {
+    return ok();
+  }
+  control::OnlineMark end;
+  end.header.kind = control::Kind::online_end;
+  Status ended = client_->ask(end);
+  if (ended || !is_broken(ended.error())) {
+    return ended;
+  }
+  client_.reset();
+  return ok();
+}
+
+Status Scheduler::set_job(const control::SetJob& job) {
+  const std::scoped_lock lock(mutex_);
+  return ask([&](control::Client& client) { return client.ask(job); });
+}
+
+namespace {
+
+// For all three: checks the handle, asks, and tells C what became of it.
+int tell_scheduler(const gpreempt_context* context,
+                   const std::function<Status(Scheduler&)>& question) {
+  return guarded([&]() -> int {
+    Status status = check_usable(context != nullptr ? context->leases.get() : nullptr);
+    if (status) {
+      status = question(*context->scheduler);
+    }
+    return status ? 0 : fail(status.error());
+  });
+}
+
+}  // namespace
+}  // namespace gp::lib
+
+using namespace gp::lib;
+
+int gpreempt_online_begin(gpreempt_context* context, uint64_t latency_target_ns) {
+  return tell_scheduler(
+      context, [&](Scheduler& scheduler) { return scheduler.online_begin(latency_target_ns); });
+}
+
+int gpreempt_online_end(gpreempt_context* context) {
+  return tell_scheduler(context, [](Scheduler& scheduler) { return scheduler.online_end(); });
+}
+
+int gpreempt_set_job(gpreempt_context* context, const gpreempt_job_options* options) {
+  return tell_scheduler(context, [&](Scheduler& scheduler) -> gp::Status {
+    return scheduler.set_job(TRY(job_message(options)));
+  });
+}
