@@ -11,8 +11,9 @@ PREFIX ?= /usr/local
 CMAKE_ARGS ?=
 # A name or regular expression: make test TESTS=hip
 TESTS ?= .
+SOAK ?= 1h
 
-.PHONY: help deps build test test-san fuzz bench demo install format format-check lint clean
+.PHONY: help deps build test test-san test-kernel fuzz bench demo install format format-check lint clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,13 +31,27 @@ test: build ## Build and run all tests (TESTS=<regex> runs some of them)
 test-san: deps ## Build and run the tests again under AddressSanitizer and ThreadSanitizer
 	@scripts/test-san -j $(JOBS)
 
+test-kernel: ## Test the kernel patches in a virtual machine (exit 77: it cannot be had here)
+	@kernel/tests/run
+
 fuzz: deps ## Fuzz the decoder and the driver for a minute
 	@scripts/fuzz -j $(JOBS)
 
-bench: deps ## Measure speed against native code; writes bench.json
+bench: deps ## Measure: the virtual GPU against native code, then gpreempt's scenarios in short
 	@cmake --preset release -B $(BUILD) $(CMAKE_ARGS) > /dev/null
-	@cmake --build $(BUILD) -j $(JOBS) --target vgpu vgpud vgpu_preload bench_programs
+	@cmake --build $(BUILD) -j $(JOBS) --target demo_programs bench_programs
 	@bench/run --build $(BUILD) --output bench.json
+	@$(BUILD)/bin/gpreempt bench --output gpreempt-bench
+
+bench-full: deps ## The scenarios at full length: two hours and more
+	@cmake --preset release -B $(BUILD) $(CMAKE_ARGS) > /dev/null
+	@cmake --build $(BUILD) -j $(JOBS) --target demo_programs
+	@$(BUILD)/bin/gpreempt bench --full --output gpreempt-bench
+
+soak: deps ## Random requests for hours (SOAK=1h): leaks, lost results, jobs left stopped
+	@cmake --preset release -B $(BUILD) $(CMAKE_ARGS) > /dev/null
+	@cmake --build $(BUILD) -j $(JOBS) --target demo_programs
+	@$(BUILD)/bin/gpreempt bench stability --full --duration $(SOAK) --output gpreempt-soak
 
 demo: deps ## Two HIP programs share a GPU, without and with gpreempt: a table and a report
 	@cmake --preset release -B $(BUILD) $(CMAKE_ARGS) > /dev/null
@@ -56,4 +71,4 @@ lint: build ## Run clang-tidy
 	@scripts/lint --build $(BUILD) -j $(JOBS)
 
 clean: ## Remove what was built
-	@rm -rf build build-asan build-tsan build-fuzz bench.json gpreempt-demo
+	@rm -rf build build-asan build-tsan build-fuzz bench.json gpreempt-demo gpreempt-bench gpreempt-soak

@@ -54,6 +54,18 @@ struct DemoOptions {
 };
 int demo(const DemoOptions& options);
 
+// Scenarios with pass criteria.
+struct BenchOptions {
+  std::vector<std::string> scenarios;  // empty: all
+  bool list = false;
+  bool full = false;                                  // their long forms
+  std::optional<std::chrono::milliseconds> duration;  // of each one's main part
+  std::string output = "gpreempt-bench";              // a directory for the results
+  std::string json;                                   // a file for the criteria; empty: none
+  bool virtual_gpu = false;                           // even if there is a GPU
+};
+int bench(const BenchOptions& options);
+
 // What the daemon knows and does.
 int scheduler_status(const std::string& socket, bool json);
 int check_config(const std::string& path);

@@ -196,6 +196,23 @@ Result<u32> parse_priority(const std::string& text) {
   return static_cast<u32>(*number);
 }
 
+constexpr char kBenchExamples[] = R"(Examples:
+  gpreempt bench                            all scenarios, their short forms
+  gpreempt bench --list
+  gpreempt bench beside throughput          these two
+  gpreempt bench stability --full --duration 1h
+
+Each scenario has criteria. One that is not met is printed as FAILED with its number, and the exit
+code is 1. NOISE is how far two like runs were apart on this machine.)";
+
+Result<std::optional<std::chrono::milliseconds>> parse_bench_duration(const std::string& text) {
+  const auto duration = std::chrono::nanoseconds(TRY(parse_duration_ns(text)));
+  if (duration < std::chrono::seconds(1)) {
+    return Error{EINVAL, fmt::format("'{}' is too short to measure anything", text), "1s or more"};
+  }
+  return std::optional(std::chrono::duration_cast<std::chrono::milliseconds>(duration));
+}
+
 Result<std::chrono::milliseconds> parse_phase(const std::string& text) {
   const auto duration = std::chrono::nanoseconds(TRY(parse_duration_ns(text)));
   if (duration < std::chrono::seconds(1) || duration > std::chrono::minutes(1)) {
@@ -231,6 +248,7 @@ struct CommandLine {
   std::optional<pid_t> resume_pid, doctor_pid;
   RunOptions run_options;
   DemoOptions demo_options;
+  BenchOptions bench_options;
   TraceOptions trace_options;
   std::string report_directory, report_output;
   std::string socket, config_path = config::kDefaultPath;
@@ -239,8 +257,8 @@ struct CommandLine {
   CLI::App *report_command = nullptr, *trace_command = nullptr;
   CLI::App *queues_command = nullptr, *suspend_command = nullptr, *resume_command = nullptr,
            *doctor_command = nullptr, *run_command = nullptr, *status_command = nullptr,
-           *demo_command = nullptr, *config_command = nullptr, *version_command = nullptr,
-           *help_command = nullptr;
+           *demo_command = nullptr, *bench_command = nullptr, *config_command = nullptr,
+           *version_command = nullptr, *help_command = nullptr;
 
   CommandLine();
   void add_queues();
@@ -250,6 +268,7 @@ struct CommandLine {
   void add_report();
   void add_trace();
   void add_demo();
+  void add_bench();
   int run();
   int show_help() const;
 };
@@ -272,6 +291,7 @@ CommandLine::CommandLine() {
   add_report();
   add_trace();
   add_demo();
+  add_bench();
   version_command = app.add_subcommand("version", "Show the version");
   help_command = app.add_subcommand("help", "Show this, or the help of a command");
   help_command->add_option("command", help_about, "The command")->type_name("");
@@ -375,6 +395,23 @@ void CommandLine::add_demo() {
   command.footer(kDemoExamples);
 }
 
+void CommandLine::add_bench() {
+  bench_command = app.add_subcommand("bench", "Measure this machine, scenario by scenario");
+  CLI::App& command = *bench_command;
+  command.add_option("scenario", bench_options.scenarios, "All if none is named")->type_name("");
+  command.add_flag("--list", bench_options.list, "Name the scenarios");
+  command.add_flag("--full", bench_options.full, "Their long forms: an hour and more in all");
+  add_parsed(command, "--duration", "TIME", "Of each scenario's main part", bench_options.duration,
+             parse_bench_duration);
+  command.add_option("--output", bench_options.output, "For results.json and report.html")
+      ->type_name("DIR")
+      ->capture_default_str();
+  command.add_option("--json", bench_options.json, "The criteria, machine-readable")
+      ->type_name("FILE");
+  command.add_flag("--virtual-gpu", bench_options.virtual_gpu, "Even if there is a GPU");
+  command.footer(kBenchExamples);
+}
+
 void CommandLine::add_report() {
   report_command = app.add_subcommand("report", "Make a page of what was measured");
   report_command->add_option("directory", report_directory, "Where results.json is")
@@ -431,6 +468,9 @@ int CommandLine::run() {
   }
   if (*demo_command) {
     return cli::demo(demo_options);
+  }
+  if (*bench_command) {
+    return cli::bench(bench_options);
   }
   if (*status_command) {
     return scheduler_status(socket, status_json);

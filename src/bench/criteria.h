@@ -1,0 +1,48 @@
+// Words for what a scenario asks for.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "demo/workload_results.h"
+#include "report/results.h"
+
+namespace gp::bench {
+
+inline report::Criterion at_most(std::string scenario, std::string what, double limit,
+                                 std::string unit, std::optional<double> value) {
+  report::Criterion criterion;
+  criterion.scenario = std::move(scenario);
+  criterion.what = std::move(what);
+  criterion.unit = std::move(unit);
+  criterion.limit = limit;
+  criterion.value = value;
+  return criterion;
+}
+
+inline report::Criterion at_least(std::string scenario, std::string what, double limit,
+                                  std::string unit, std::optional<double> value) {
+  report::Criterion criterion =
+      at_most(std::move(scenario), std::move(what), limit, std::move(unit), value);
+  criterion.at_least = true;
+  return criterion;
+}
+
+// Something that is so or not.
+inline report::Criterion holds(std::string scenario, std::string what, bool is_so,
+                               std::string note = "") {
+  report::Criterion criterion =
+      at_least(std::move(scenario), std::move(what), 1, "", is_so ? 1 : 0);
+  criterion.note = std::move(note);
+  return criterion;
+}
+
+inline std::vector<double> latencies_ms(const demo::Serving& serving) {
+  std::vector<double> all;
+  for (const demo::Request& request : serving.requests) {
+    all.push_back(static_cast<double>(request.latency_us) / 1000);
+  }
+  return all;
+}
+
+}  // namespace gp::bench

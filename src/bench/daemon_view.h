@@ -1,0 +1,40 @@
+// What a scenario wants to know from the daemon's status.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/types.h"
+#include "demo/scheduler.h"
+
+namespace gp::bench {
+
+struct Spread {  // microseconds
+  u64 count = 0;
+  double p50 = 0, p99 = 0, max = 0;
+};
+
+struct JobView {
+  std::string name, state, mechanism;
+  int level = 0;
+  u64 preemptions = 0, failures = 0;
+  double last_stop_us = 0, last_start_us = 0;
+  std::vector<pid_t> pids;
+};
+
+struct DaemonView {
+  pid_t daemon = 0;
+  std::vector<JobView> jobs;
+  Spread notify_to_decision, decision_to_ioctl, ioctl, busy_to_stopped;
+
+  const JobView* job(const std::string& name) const;
+  const JobView* job_of(pid_t pid) const;
+};
+
+Result<DaemonView> look_at(const demo::Scheduler& scheduler);
+
+}  // namespace gp::bench

@@ -1,0 +1,53 @@
+#include "bench/held_job.h"
+
+#include <cerrno>
+#include <chrono>
+
+namespace gp::bench {
+namespace {
+
+constexpr u64 kHoldNs = 60'000'000'000;  // ended by us long before
+constexpr int kQuickLooks = 200;
+
+}  // namespace
+
+Result<HeldJob> HeldJob::of(const demo::Scheduler& scheduler, const demo::Stage& stage,
+                            demo::Child& program) {
+  return HeldJob(scheduler, stage, program, TRY(control::Client::connect(scheduler.socket())));
+}
+
+Result<double> HeldJob::stop() {
+  control::Suspend request;
+  request.pid = static_cast<u32>(program_.pid());
+  request.duration_ns = kHoldNs;
+  const auto begin = std::chrono::steady_clock::now();
+  TRY(client_.ask(request));
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin)
+      .count();
+}
+
+Status HeldJob::start() {
+  control::Resume request;
+  request.pid = static_cast<u32>(program_.pid());
+  TRY(client_.ask(request));
+  const auto runs = [&] {
+    const auto now = view();
+    return now && now->state == "running";
+  };
+  for (int look = 0; look < kQuickLooks; ++look) {  // mostly it takes less than the stage's tick
+    if (runs()) {
+      return ok();
+    }
+  }
+  return stage_.wait("the job to run again", {&program_}, runs);
+}
+
+Result<JobView> HeldJob::view() const {
+  const DaemonView all = TRY(look_at(scheduler_));
+  if (const JobView* job = all.job_of(program_.pid())) {
+    return *job;
+  }
+  return Error{ENOENT, "the daemon does not know the job any more", ""};
+}
+
+}  // namespace gp::bench

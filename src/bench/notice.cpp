@@ -1,0 +1,83 @@
+// How long gpreempt itself takes from online's first packet to the stop, and whether clients that
+// do nothing make it slower.
+#include <fmt/format.h>
+
+#include "bench/criteria.h"
+#include "bench/daemon_view.h"
+#include "bench/idle_clients.h"
+#include "bench/scenario.h"
+
+namespace gp::bench {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A trainer whose kernels are single work-groups: on the virtual GPU one core stays free for those
+// who are to stop it, as on a machine whose GPU is not emulated.
+const Words kOneWorkGroup = {"--streams", "1",        "--batch", "16",        "--inputs",
+                             "4096",      "--hidden", "16",      "--outputs", "16"};
+
+struct Case {
+  const char* name;
+  unsigned idle_clients;
+  Words trainer;
+};
+
+Result<DaemonView> measure(const Context& context, const Case& each) {
+  const milliseconds interval = 25ms, duration = context.lasting(4s, 30s);
+  const demo::Scheduler scheduler = TRY(context.actors.daemon("connections_per_user = 1000\n"));
+  const IdleClients clients = TRY(IdleClients::start(each.idle_clients, scheduler.socket()));
+  demo::Child trainer = TRY(context.actors.trainer({&scheduler, "trainer", each.trainer}));
+  demo::Child server = TRY(context.actors.server(
+      {&scheduler,
+       "server",
+       {std::to_string(duration / interval), std::to_string(interval.count())}}));
+  TRY(context.actors.served(server, {&trainer}));
+  return look_at(scheduler);
+}
+
+double p50_of(const DaemonView& view) {
+  return view.notify_to_decision.p50 + view.decision_to_ioctl.p50;
+}
+
+double p99_of(const DaemonView& view) {
+  return view.notify_to_decision.p99 + view.decision_to_ioctl.p99;
+}
+
+std::string parts_of(const DaemonView& view) {
+  return fmt::format(
+      "to the decision {:.0f} / {:.0f}, then to the ioctl {:.0f} / {:.0f} us; {} stops",
+      view.notify_to_decision.p50, view.notify_to_decision.p99, view.decision_to_ioctl.p50,
+      view.decision_to_ioctl.p99, view.decision_to_ioctl.count);
+}
+
+}  // namespace
+
+Result<Outcome> run_notice(const Context& context) {
+  const Words saturating = {};
+  const DaemonView one = TRY(measure(context, {"one client", 1, kOneWorkGroup}));
+  const DaemonView many = TRY(measure(context, {"64 clients", 64, kOneWorkGroup}));
+  const DaemonView again = TRY(measure(context, {"one client", 1, kOneWorkGroup}));
+  const DaemonView loaded = TRY(measure(context, {"all cores busy", 1, saturating}));
+
+  Outcome outcome;
+  const auto add = [&](const char* what, double limit, double value, const DaemonView& view) {
+    auto criterion = at_most("notice", what, limit, "us", value);
+    criterion.note = parts_of(view);
+    outcome.criteria.push_back(std::move(criterion));
+  };
+  add("notice to stop ioctl, p50", 50, p50_of(one), one);
+  add("notice to stop ioctl, p99", 300, p99_of(one), one);
+  add("with 64 idle clients, p50", 50, p50_of(many), many);
+  add("with 64 idle clients, p99", 300, p99_of(many), many);
+  auto flat =
+      at_most("notice", "64 idle clients over 1, p50", 1.25, "x", p50_of(many) / p50_of(one));
+  flat.noise = p50_of(again) / p50_of(one);
+  outcome.criteria.push_back(std::move(flat));
+  auto busy = at_most("notice", "with all cores busy, p50 (reported)", 1e6, "us", p50_of(loaded));
+  busy.note = parts_of(loaded);
+  outcome.criteria.push_back(std::move(busy));
+  return outcome;
+}
+
+}  // namespace gp::bench
