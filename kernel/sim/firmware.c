@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * The hardware scheduler: a thread that consumes the packets amdkfd writes to
+ * the HIQ. It executes run lists as far as to know which queues are mapped,
+ * takes a settable time for an unmap, and can be told to hang.
+ *
+ * An oversubscribed run list ends in a jump to itself. All its queues count as
+ * mapped: they would be, in turns.
+ */
+
+#include <linux/delay.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include "sim.h"
+#include "kfd_priv.h"
+#include "kfd_pm4_headers_ai.h"
+#include "kfd_pm4_headers_aldebaran.h"
+#include "kfd_pm4_opcodes.h"
+#include "v9_structs.h"
+
+static uint unmap_delay_us;
+module_param(unmap_delay_us, uint, 0644);
+MODULE_PARM_DESC(unmap_delay_us, "Time an unmap takes");
+
+static bool hang;
+module_param(hang, bool, 0644);
+MODULE_PARM_DESC(hang, "Do not answer QUERY_STATUS");
+
+#define PM4_TYPE(header)	((header) >> 30)
+#define PM4_COUNT(header)	(((header) >> 16) & 0x3fff)
+#define PM4_OPCODE(header)	(((header) >> 8) & 0xff)
+#define PM4_MAX_DWORDS		64
+
+static u32 packet_dwords(u32 header)
+{
+	if (PM4_TYPE(header) != 3 || PM4_COUNT(header) == 0x3fff)
+		return 1;
+
+	return PM4_COUNT(header) + 2;
+}
+
+static void map_queue(struct sim_gpu *gpu, u32 pasid,
+		      const struct pm4_mes_map_queues *packet)
+{
+	struct sim_mapped_queue *queue;
+
+	if (WARN_ON_ONCE(gpu->num_mapped >= SIM_MAX_MAPPED))
+		return;
+
+	queue = &gpu->mapped[gpu->num_mapped++];
+	queue->pasid = pasid;
+	queue->doorbell = packet->bitfields3.doorbell_offset;
+	queue->engine = packet->bitfields2.engine_sel;
+}
+
+static void execute_run_list(struct sim_gpu *gpu,
+			     const struct pm4_mes_runlist *packet)
+{
+	u64 addr = ((u64)packet->ib_base_hi << 32) | (packet->ordinal2 & ~3u);
+	u32 left = packet->bitfields4.ib_size;
+	const u32 *ib = sim_gpu_to_cpu(gpu, addr);
+	u32 pasid = 0;
+
+	if (WARN_ON_ONCE(!ib))
+		return;
+
+	gpu->num_mapped = 0;
+	while (left) {
+		u32 dwords = packet_dwords(*ib);
+
+		if (WARN_ON_ONCE(dwords > left))
+			return;
+
+		switch (PM4_OPCODE(*ib)) {
+		case IT_MAP_PROCESS:
+			pasid = ((struct pm4_mes_map_process *)ib)->bitfields2.pasid;
+			break;
+		case IT_MAP_QUEUES:
+			map_queue(gpu, pasid, (struct pm4_mes_map_queues *)ib);
+			break;
+		case IT_RUN_LIST:
+			return;
+		default:
+			gpu->counters.unknown++;
+		}
+		ib += dwords;
+		left -= dwords;
+	}
+}
+
+static void answer_query(struct sim_gpu *gpu,
+			 const struct pm4_mes_query_status *packet)
+{
+	u64 *fence = sim_gpu_to_cpu(gpu, ((u64)packet->addr_hi << 32) |
+					 packet->addr_lo);
+
+	if (WARN_ON_ONCE(!fence) || hang)
+		return;
+
+	/* What was done before must be seen before the fence. */
+	smp_wmb();
+	WRITE_ONCE(*fence, ((u64)packet->data_hi << 32) | packet->data_lo);
+}
+
+static void execute_packet(struct sim_gpu *gpu, const u32 *packet)
+{
+	mutex_lock(&gpu->state_lock);
+	switch (PM4_OPCODE(*packet)) {
+	case IT_SET_RESOURCES:
+		gpu->counters.set_resources++;
+		break;
+	case IT_RUN_LIST:
+		gpu->counters.run_list++;
+		execute_run_list(gpu, (const struct pm4_mes_runlist *)packet);
+		break;
+	case IT_UNMAP_QUEUES:
+		gpu->counters.unmap_queues++;
+		gpu->num_mapped = 0;
+		break;
+	case IT_QUERY_STATUS:
+		gpu->counters.query_status++;
+		answer_query(gpu, (const struct pm4_mes_query_status *)packet);
+		break;
+	case IT_WRITE_DATA:
+		gpu->counters.write_data++;
+		break;
+	case IT_NOP:
+		break;
+	default:
+		gpu->counters.unknown++;
+	}
+	mutex_unlock(&gpu->state_lock);
+
+	if (PM4_OPCODE(*packet) == IT_UNMAP_QUEUES && unmap_delay_us)
+		usleep_range(unmap_delay_us, unmap_delay_us + 50);
+}
+
+/* A packet may wrap around the end of the ring: copy it out first. */
+static void consume_packet(struct sim_gpu *gpu)
+{
+	struct sim_hiq *hiq = &gpu->hiq;
+	u32 packet[PM4_MAX_DWORDS];
+	u32 header = hiq->ring[hiq->rptr % hiq->ring_dwords];
+	u32 i, dwords = packet_dwords(header);
+
+	for (i = 0; i < min_t(u32, dwords, PM4_MAX_DWORDS); i++)
+		packet[i] = hiq->ring[(hiq->rptr + i) % hiq->ring_dwords];
+
+	if (PM4_TYPE(header) == 3)
+		execute_packet(gpu, packet);
+
+	WRITE_ONCE(hiq->rptr, hiq->rptr + dwords);
+	WRITE_ONCE(*hiq->rptr_report, (u32)(hiq->rptr % hiq->ring_dwords));
+}
+
+static int sim_hiq_thread(void *data)
+{
+	struct sim_gpu *gpu = data;
+	struct sim_hiq *hiq = &gpu->hiq;
+
+	while (!kthread_should_stop()) {
+		if (READ_ONCE(*hiq->wptr) == hiq->rptr) {
+			usleep_range(50, 100);
+			continue;
+		}
+		/* Pairs with the barrier before amdkfd rings the doorbell. */
+		smp_rmb();
+		consume_packet(gpu);
+	}
+
+	return 0;
+}
+
+bool sim_firmware_idle(struct sim_gpu *gpu)
+{
+	struct sim_hiq *hiq = &gpu->hiq;
+
+	return !hiq->thread || READ_ONCE(*hiq->wptr) == READ_ONCE(hiq->rptr);
+}
+
+int sim_hiq_load(struct amdgpu_device *adev, void *mqd, u32 pipe_id,
+		 u32 queue_id, u32 doorbell_off, u32 inst)
+{
+	struct sim_gpu *gpu = to_sim_gpu(adev);
+	struct sim_hiq *hiq = &gpu->hiq;
+	struct v9_mqd *m = mqd;
+	struct task_struct *thread;
+
+	if (hiq->thread)
+		return -EBUSY;
+
+	hiq->ring = sim_gpu_to_cpu(gpu, ((u64)m->cp_hqd_pq_base_hi << 40) |
+					((u64)m->cp_hqd_pq_base_lo << 8));
+	hiq->ring_dwords = 2u << (m->cp_hqd_pq_control & 0x3f);
+	hiq->rptr_report = sim_gpu_to_cpu(gpu,
+			((u64)m->cp_hqd_pq_rptr_report_addr_hi << 32) |
+			m->cp_hqd_pq_rptr_report_addr_lo);
+	hiq->wptr = sim_gpu_to_cpu(gpu,
+			((u64)m->cp_hqd_pq_wptr_poll_addr_hi << 32) |
+			m->cp_hqd_pq_wptr_poll_addr_lo);
+	hiq->rptr = 0;
+	if (!hiq->ring || !hiq->rptr_report || !hiq->wptr)
+		return -EINVAL;
+
+	thread = kthread_run(sim_hiq_thread, gpu, "kfd_sim/%d", gpu->index);
+	if (IS_ERR(thread))
+		return PTR_ERR(thread);
+	hiq->thread = thread;
+
+	return 0;
+}
+
+int amdgpu_amdkfd_unmap_hiq(struct amdgpu_device *adev, u32 doorbell_off, u32 inst)
+{
+	struct sim_hiq *hiq = &to_sim_gpu(adev)->hiq;
+
+	if (hiq->thread)
+		kthread_stop(hiq->thread);
+	hiq->thread = NULL;
+
+	return 0;
+}

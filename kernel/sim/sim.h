@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * A KFD device without hardware: the amdkfd sources as they are, with this
+ * stand-in for amdgpu and for the scheduler firmware, in one module.
+ *
+ * What amdkfd does (queues, processes, locks, flags, packets) is real. What it
+ * tells the hardware ends in firmware.c, which executes the packets of the
+ * kernel's queue (HIQ) as far as a scheduler is concerned: it knows which
+ * queues are mapped. No wave, no AQL packet and no shader runs.
+ */
+
+#ifndef KFD_SIM_H_INCLUDED
+#define KFD_SIM_H_INCLUDED
+
+/* Included before other headers of the driver, which count on amdgpu.h. */
+
+#include <linux/dma-resv.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+#include "amdgpu.h"
+#include "amdgpu_amdkfd.h"
+#include "amdgpu_object.h"
+#include "amdgpu_reset.h"
+#include "amdgpu_vm.h"
+
+#define SIM_MAX_GPUS		4
+#define SIM_MAX_MAPPED		4096
+#define SIM_DOORBELL_SLICE	8192
+#define SIM_DOORBELL_SLICES	64
+#define SIM_DOORBELL_BYTES	(SIM_DOORBELL_SLICE * SIM_DOORBELL_SLICES)
+
+/* What the firmware was told, since the module was loaded */
+struct sim_counters {
+	u64 set_resources;
+	u64 run_list;
+	u64 unmap_queues;
+	u64 query_status;
+	u64 write_data;
+	u64 unknown;
+	u64 gpu_reset;
+};
+
+struct sim_mapped_queue {
+	u32 pasid;
+	u32 doorbell;
+	u32 engine;	/* 0 compute, else SDMA */
+};
+
+/* The kernel's queue, as the firmware sees it */
+struct sim_hiq {
+	struct task_struct *thread;
+	u32 *ring;
+	u32 ring_dwords;
+	u32 *rptr_report;
+	u64 *wptr;
+	u64 rptr;	/* in dwords, counts up */
+};
+
+struct sim_gpu {
+	struct amdgpu_device adev;
+	struct amdgpu_reset_domain reset_domain;
+	struct drm_minor minor;
+	int index;
+	bool initialized;
+
+	/* memory.c */
+	spinlock_t gtt_lock;
+	struct list_head gtt;
+	u64 next_gpu_addr;
+	void *doorbells;
+	struct mutex doorbell_lock;
+	DECLARE_BITMAP(doorbell_slices, SIM_DOORBELL_SLICES);
+
+	/* firmware.c */
+	struct sim_hiq hiq;
+	struct mutex state_lock;	/* counters, mapped, num_mapped */
+	struct sim_counters counters;
+	struct sim_mapped_queue *mapped;
+	unsigned int num_mapped;
+};
+
+static inline struct sim_gpu *to_sim_gpu(struct amdgpu_device *adev)
+{
+	return container_of(adev, struct sim_gpu, adev);
+}
+
+extern struct sim_gpu *sim_gpus[SIM_MAX_GPUS];
+extern int sim_num_gpus;
+
+/* memory.c */
+int sim_memory_init(struct sim_gpu *gpu);
+void sim_memory_fini(struct sim_gpu *gpu);
+void *sim_gpu_to_cpu(struct sim_gpu *gpu, u64 gpu_addr);
+struct amdgpu_bo *sim_bo_create(struct amdgpu_device *adev, u64 size);
+
+/* vm.c */
+extern const struct file_operations sim_render_fops;
+
+/* firmware.c */
+int sim_hiq_load(struct amdgpu_device *adev, void *mqd, u32 pipe_id,
+		 u32 queue_id, u32 doorbell_off, u32 inst);
+bool sim_firmware_idle(struct sim_gpu *gpu);
+
+/* control.c */
+int sim_control_init(void);
+void sim_control_fini(void);
+
+#endif /* KFD_SIM_H_INCLUDED */

@@ -1,0 +1,48 @@
+// A test is a function that returns when it has passed and throws Failed when it has not.
+#pragma once
+
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+struct Failed : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct Test {
+  const char* name;
+  void (*run)();
+};
+
+inline std::vector<Test>& all_tests() {
+  static std::vector<Test> tests;
+  return tests;
+}
+
+struct RegisterTest {
+  RegisterTest(const char* name, void (*run)()) { all_tests().push_back({name, run}); }
+};
+
+// TEST(a_statement_that_holds) { ... }
+#define TEST(name)                                         \
+  static void test_##name();                               \
+  static RegisterTest register_##name(#name, test_##name); \
+  static void test_##name()
+
+inline void fail(const char* file, int line, const std::string& what) {
+  throw Failed(std::string(file) + ":" + std::to_string(line) + ": " + what);
+}
+
+template <class A, class B>
+void check_equal(const char* file, int line, const char* text, const A& got, const B& want) {
+  if (!(got == want))
+    fail(file, line,
+         std::string(text) + " is " + std::to_string(got) + ", not " + std::to_string(want));
+}
+
+#define CHECK(condition) \
+  if (!(condition))      \
+  fail(__FILE_NAME__, __LINE__, "not true: " #condition)
+#define CHECK_EQ(got, want) check_equal(__FILE_NAME__, __LINE__, #got, got, want)

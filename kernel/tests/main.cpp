@@ -1,0 +1,47 @@
+// Runs the tests inside the virtual machine: one line each, "ok NAME" or "not ok NAME: why".
+//   preempt_test [WORD]    those whose name contains WORD
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "check.h"
+#include "peer.h"
+#include "preempt.h"
+
+Client& self() {
+  static Client client;
+  return client;
+}
+
+// Processes of the last test may still be on their way out: the driver frees queues in the
+// background.
+static void wait_until_empty() {
+  for (unsigned gpu = 0; gpu < gpus().size(); gpu++)
+    wait_until([gpu] { return status(gpu).args.total_queues == 0; }, "queues are left over");
+}
+
+int main(int argc, char** argv) {
+  if (argc == 3 && strcmp(argv[1], "--peer") == 0)
+    return peer_main(atoi(argv[2]));
+  if (argc == 2 && strcmp(argv[1], "--sleep") == 0)
+    return pause();
+  setvbuf(stdout, nullptr, _IOLBF, 0);
+  int failed = 0, run = 0;
+  for (const Test& test : all_tests()) {
+    if (argc == 2 && strstr(test.name, argv[1]) == nullptr)
+      continue;
+    run++;
+    try {
+      wait_until_empty();
+      test.run();
+      printf("ok %s\n", test.name);
+    } catch (const std::exception& e) {
+      printf("not ok %s: %s\n", test.name, e.what());
+      failed++;
+    }
+  }
+  printf("ran %d failed %d\n", run, failed);
+  return failed != 0;
+}

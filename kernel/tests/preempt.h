@@ -1,0 +1,140 @@
+// The calls under test, for any process that can make them (Client or Peer).
+#pragma once
+
+#include <linux/kfd_ioctl.h>
+#include <unistd.h>
+
+#include <map>
+#include <vector>
+
+#include "check.h"
+#include "client.h"
+#include "sim_state.h"
+
+constexpr uint32_t all_queues = KFD_PREEMPT_ALL_QUEUES;
+
+// This process's client. KFD has one context per process, however often it opens the device.
+Client& self();
+
+template <class Caller>
+int create_lease(Caller& caller, uint32_t timeout_ms = 0) {
+  kfd_ioctl_preempt_lease_args args = {};
+  args.op = KFD_PREEMPT_LEASE_CREATE;
+  args.timeout_ms = timeout_ms;
+  int r = caller.ioctl(AMDKFD_IOC_PREEMPT_LEASE, &args);
+  return r < 0 ? r : static_cast<int>(args.lease_fd);
+}
+
+// A lease of this process, closed at the end of the scope.
+class Lease {
+ public:
+  explicit Lease(uint32_t timeout_ms = 0) : fd_(create_lease(self(), timeout_ms)) {
+    if (fd_ < 0)
+      throw Failed("no lease");
+  }
+  ~Lease() { close_now(); }
+  Lease(const Lease&) = delete;
+  operator int() const { return fd_; }
+  void close_now() {
+    if (fd_ >= 0)
+      close(fd_);
+    fd_ = -1;
+  }
+  int renew(uint32_t timeout_ms) {
+    kfd_ioctl_preempt_lease_args args = {};
+    args.op = KFD_PREEMPT_LEASE_RENEW;
+    args.lease_fd = fd_;
+    args.timeout_ms = timeout_ms;
+    return self().ioctl(AMDKFD_IOC_PREEMPT_LEASE, &args);
+  }
+
+ private:
+  int fd_;
+};
+
+inline kfd_preempt_entry entry(uint32_t pid, uint32_t queue_id, uint32_t gpu_id = 0) {
+  kfd_preempt_entry e = {};
+  e.target = pid;
+  e.queue_id = queue_id;
+  e.gpu_id = gpu_id;
+  e.status = 12345;
+  return e;
+}
+
+// 0, 1 (it was so already) or a negative errno.
+template <class Caller>
+int hold(Caller& caller, int lease, kfd_preempt_entry e, uint32_t timeout_ms = 0) {
+  kfd_ioctl_preempt_queue_args args = {};
+  args.entry = e;
+  args.lease_fd = lease;
+  args.type = KFD_IOC_PREEMPT_SAVE;
+  args.timeout_ms = timeout_ms;
+  int r = caller.ioctl(AMDKFD_IOC_PREEMPT_QUEUE, &args);
+  return r < 0 ? r : args.entry.status;
+}
+
+template <class Caller>
+int release(Caller& caller, int lease, kfd_preempt_entry e) {
+  kfd_ioctl_resume_queue_args args = {};
+  args.entry = e;
+  args.lease_fd = lease;
+  int r = caller.ioctl(AMDKFD_IOC_RESUME_QUEUE, &args);
+  return r < 0 ? r : args.entry.status;
+}
+
+inline int batch(unsigned long request, int lease, std::vector<kfd_preempt_entry>& entries) {
+  kfd_ioctl_batch_queues_args args = {};
+  args.entries_ptr = reinterpret_cast<uint64_t>(entries.data());
+  args.num_entries = static_cast<uint32_t>(entries.size());
+  args.lease_fd = lease;
+  args.type = request == AMDKFD_IOC_BATCH_UNMAP_QUEUES ? KFD_IOC_PREEMPT_SAVE : 0;
+  int r = self().ioctl(request, &args);
+  return r < 0 ? r : static_cast<int>(args.num_done);
+}
+
+struct Status {
+  kfd_ioctl_hqd_status_args args = {};
+  std::vector<kfd_hqd_queue> queues;
+  const kfd_hqd_queue* find(int pid, int queue_id) const {
+    for (const kfd_hqd_queue& q : queues)
+      if (q.pid == static_cast<uint32_t>(pid) && q.queue_id == static_cast<uint32_t>(queue_id))
+        return &q;
+    return nullptr;
+  }
+};
+
+inline Status status(unsigned gpu = 0) {
+  Status s;
+  s.queues.resize(256);
+  s.args.gpu_id = gpus().at(gpu).id;
+  s.args.num_queues = static_cast<uint32_t>(s.queues.size());
+  s.args.queues_ptr = reinterpret_cast<uint64_t>(s.queues.data());
+  if (int r = self().ioctl(AMDKFD_IOC_GET_HQD_STATUS, &s.args); r != 0)
+    throw Failed("GET_HQD_STATUS: " + std::to_string(r));
+  s.queues.resize(s.args.num_queues);
+  return s;
+}
+
+// For what the driver does in the background.
+template <class Condition>
+void wait_until(Condition condition, const char* otherwise) {
+  for (int i = 0; i < 20000; i++) {
+    if (condition())
+      return;
+    usleep(1000);
+  }
+  throw Failed(otherwise);
+}
+
+// Whether the firmware has the queue mapped. Fails if the driver thinks otherwise.
+inline bool runs(int pid, int queue_id, unsigned gpu = 0) {
+  Status s = status(gpu);
+  const kfd_hqd_queue* q = s.find(pid, queue_id);
+  if (q == nullptr)
+    throw Failed("queue is not listed");
+  bool mapped = firmware_state().at(gpu).mapped.count(q->doorbell_off) != 0;
+  bool active = (q->flags & KFD_HQD_QUEUE_ACTIVE) != 0;
+  if (mapped != active)
+    throw Failed("driver and firmware disagree about a queue");
+  return mapped;
+}

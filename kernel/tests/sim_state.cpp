@@ -1,0 +1,65 @@
+#include "sim_state.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "check.h"
+
+namespace {
+
+const std::string control = "/sys/kernel/debug/kfd_sim/";
+
+int write_file(const std::string& path, const std::string& text) {
+  int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (fd < 0)
+    return -errno;
+  int r = write(fd, text.data(), text.size()) < 0 ? -errno : 0;
+  close(fd);
+  return r;
+}
+
+}  // namespace
+
+std::vector<GpuState> firmware_state() {
+  std::ifstream file(control + "state");
+  std::vector<GpuState> gpus;
+  std::string line, kind, word;
+  while (std::getline(file, line)) {
+    std::istringstream in(line);
+    uint32_t id = 0, value = 0;
+    in >> kind >> id;
+    if (kind == "gpu") {
+      GpuState gpu;
+      gpu.id = id;
+      Packets& p = gpu.packets;
+      in >> word >> value >> word >> p.run_list >> word >> p.unmap >> word >> p.query >> word >>
+          p.write >> word >> p.unknown >> word >> p.reset;
+      gpus.push_back(gpu);
+    } else {
+      in >> word >> value >> word >> value;
+      gpus.back().mapped.insert(value);
+    }
+  }
+  if (gpus.empty())
+    throw Failed("no state in debugfs");
+  return gpus;
+}
+
+Packets PacketCount::since(unsigned gpu) const {
+  Packets was = before_.at(gpu).packets, is = firmware_state().at(gpu).packets;
+  return {is.run_list - was.run_list, is.unmap - was.unmap,     is.query - was.query,
+          is.write - was.write,       is.unknown - was.unknown, is.reset - was.reset};
+}
+
+int evict(int pid) { return write_file(control + "evict", std::to_string(pid)); }
+int restore(int pid) { return write_file(control + "restore", std::to_string(pid)); }
+
+int power(bool on) { return write_file(control + "power", on ? "1" : "0"); }
+
+void set_parameter(const std::string& name, unsigned value) {
+  if (int r = write_file("/sys/module/kfd_sim/parameters/" + name, std::to_string(value)); r != 0)
+    throw Failed("parameter " + name + ": " + std::to_string(r));
+}

@@ -1,0 +1,209 @@
+// Thousands of random operations, each followed by a comparison of driver, firmware and a model
+// that fits on one screen: a queue runs iff nobody holds it or its process on its GPU, the process
+// is not evicted, and its percentage is not 0.
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <random>
+#include <set>
+
+#include "peer.h"
+#include "preempt.h"
+
+namespace {
+
+constexpr int num_processes = 3, num_leases = 3, max_queues = 5;
+constexpr unsigned num_gpus = 2;
+
+struct ModelQueue {
+  unsigned gpu;
+  bool on = true;  // percentage
+  std::set<int> holders;
+};
+
+struct ModelProcess {
+  std::unique_ptr<Peer> peer = std::make_unique<Peer>();
+  int evictions = 0;
+  std::array<std::set<int>, num_gpus> holders;
+  std::map<int, ModelQueue> queues;
+  bool runs(const ModelQueue& q) const {
+    return q.on && evictions == 0 && q.holders.empty() && holders[q.gpu].empty();
+  }
+};
+
+bool has_queues(unsigned gpu, uint32_t pid) {
+  for (const kfd_hqd_queue& q : status(gpu).queues)
+    if (q.pid == pid)
+      return true;
+  return false;
+}
+
+class World {
+ public:
+  explicit World(unsigned seed) : random_(seed) {
+    for (auto& p : processes_) p = std::make_unique<ModelProcess>();
+    for (auto& l : leases_) l = std::make_unique<Lease>();
+  }
+  ~World() {
+    for (auto& p : processes_)
+      for (; p->evictions > 0; p->evictions--) restore(p->peer->pid());
+  }
+  void step();
+  void compare();
+
+ private:
+  unsigned pick(unsigned n) { return static_cast<unsigned>(random_() % n); }
+  int pick_queue(ModelProcess& p) {
+    if (p.queues.empty())
+      return -1;
+    return std::next(p.queues.begin(), pick(static_cast<unsigned>(p.queues.size())))->first;
+  }
+  void create(ModelProcess& p);
+  void destroy(ModelProcess& p, int queue);
+  void hold_or_release(ModelProcess& p, int lease, int queue, bool stop);
+  void hold_or_release_all(ModelProcess& p, int lease, bool stop);
+  void end_lease(int lease);
+  void replace_process(unsigned index);
+
+  std::mt19937 random_;
+  std::array<std::unique_ptr<ModelProcess>, num_processes> processes_;
+  std::array<std::unique_ptr<Lease>, num_leases> leases_;
+};
+
+void World::create(ModelProcess& p) {
+  if (p.queues.size() >= max_queues)
+    return;
+  unsigned gpu = pick(num_gpus);
+  int queue = p.peer->create_queue(gpu, pick(16), pick(4) == 0 ? 1 : 2);
+  CHECK(queue >= 0);
+  CHECK_EQ(p.queues.count(queue), size_t{0});
+  p.queues[queue].gpu = gpu;
+}
+
+void World::destroy(ModelProcess& p, int queue) {
+  CHECK_EQ(p.peer->destroy_queue(queue), 0);
+  p.queues.erase(queue);
+}
+
+void World::hold_or_release(ModelProcess& p, int lease, int queue, bool stop) {
+  std::set<int>& holders = p.queues.at(queue).holders;
+  bool changes = stop ? holders.count(lease) == 0 : holders.count(lease) != 0;
+  kfd_preempt_entry e = entry(p.peer->pid(), queue);
+  int r = stop ? hold(self(), *leases_[lease], e) : release(self(), *leases_[lease], e);
+  CHECK_EQ(r, changes ? 0 : 1);
+  if (stop)
+    holders.insert(lease);
+  else
+    holders.erase(lease);
+}
+
+void World::hold_or_release_all(ModelProcess& p, int lease, bool stop) {
+  kfd_preempt_entry e = entry(p.peer->pid(), all_queues);
+  int r = stop ? hold(self(), *leases_[lease], e) : release(self(), *leases_[lease], e);
+  CHECK(r == 0 || r == 1);
+  for (auto& holders : p.holders)
+    if (stop)
+      holders.insert(lease);
+    else
+      holders.erase(lease);
+  if (!stop)
+    for (auto& [id, q] : p.queues) q.holders.erase(lease);
+}
+
+void World::end_lease(int lease) {
+  leases_[lease] = std::make_unique<Lease>();
+  for (auto& p : processes_) {
+    for (auto& holders : p->holders) holders.erase(lease);
+    for (auto& [id, q] : p->queues) q.holders.erase(lease);
+  }
+}
+
+void World::replace_process(unsigned index) {
+  if (processes_[index]->evictions > 0)
+    return;
+  uint32_t pid = static_cast<uint32_t>(processes_[index]->peer->pid());
+  processes_[index] = std::make_unique<ModelProcess>();
+  for (unsigned gpu = 0; gpu < num_gpus; gpu++)
+    wait_until([&] { return !has_queues(gpu, pid); }, "the queues of a dead process stay");
+}
+
+void World::step() {
+  unsigned index = pick(num_processes);
+  ModelProcess& p = *processes_[index];
+  int lease = static_cast<int>(pick(num_leases)), queue = pick_queue(p);
+  unsigned op = pick(100);
+  if (op < 15)
+    return create(p);
+  if (op < 25)
+    return hold_or_release_all(p, lease, true);
+  if (op < 35)
+    return hold_or_release_all(p, lease, false);
+  if (op < 38)
+    return end_lease(lease);
+  if (op < 43) {
+    CHECK_EQ(evict(p.peer->pid()), 0);
+    p.evictions++;
+    return;
+  }
+  if (op < 50) {
+    if (p.evictions == 0)
+      return;
+    CHECK_EQ(restore(p.peer->pid()), 0);
+    p.evictions--;
+    return;
+  }
+  if (op < 51)
+    return replace_process(index);
+  if (queue < 0)
+    return;
+  if (op < 58)
+    return destroy(p, queue);
+  if (op < 64) {
+    ModelQueue& q = p.queues.at(queue);
+    q.on = pick(2) == 0;
+    CHECK_EQ(p.peer->update_queue(queue, q.on ? 100 : 0, pick(16)), 0);
+    return;
+  }
+  hold_or_release(p, lease, queue, op < 82);
+}
+
+void World::compare() {
+  auto firmware = firmware_state();
+  for (unsigned gpu = 0; gpu < num_gpus; gpu++) {
+    Status s = status(gpu);
+    std::set<uint32_t> should_run;
+    for (auto& p : processes_) {
+      for (auto& [id, q] : p->queues) {
+        if (q.gpu != gpu)
+          continue;
+        const kfd_hqd_queue* listed = s.find(p->peer->pid(), id);
+        CHECK(listed != nullptr);
+        CHECK_EQ((listed->flags & KFD_HQD_QUEUE_ACTIVE) != 0, p->runs(q));
+        CHECK_EQ(listed->num_holds, q.holders.size() + p->holders[gpu].size());
+        if (p->runs(q))
+          should_run.insert(listed->doorbell_off);
+      }
+    }
+    CHECK(firmware[gpu].mapped == should_run);
+    CHECK_EQ(s.args.active_queues, should_run.size());
+    CHECK_EQ(firmware[gpu].packets.unknown, 0u);
+    CHECK_EQ(firmware[gpu].packets.reset, 0u);
+  }
+}
+
+}  // namespace
+
+TEST(random_operations_agree_with_the_model) {
+  const char* text = getenv("RANDOM_OPERATIONS");
+  int operations = text != nullptr ? atoi(text) : 2000;
+  World world(1);
+  for (int i = 0; i < operations; i++) {
+    try {
+      world.step();
+      world.compare();
+    } catch (const std::exception& e) {
+      throw Failed("operation " + std::to_string(i) + ": " + e.what());
+    }
+  }
+}

@@ -1,0 +1,72 @@
+// Who may stop whom. The tests run as root; peers are made with another uid.
+#include "peer.h"
+#include "preempt.h"
+
+constexpr uid_t user = 1000;
+
+TEST(an_ordinary_user_stops_own_queues_only) {
+  Peer plain(user), same(user);
+  int mine = plain.create_queue(0, 7), theirs = same.create_queue(0, 7);
+  int lease = create_lease(plain);
+  CHECK(lease >= 0);
+  CHECK_EQ(hold(plain, lease, entry(0, mine)), 0);
+  CHECK_EQ(hold(plain, lease, entry(plain.pid(), mine)), 1);
+  CHECK_EQ(hold(plain, lease, entry(same.pid(), theirs)), -EPERM);
+  CHECK(runs(same.pid(), theirs));
+}
+
+TEST(cap_sys_nice_stops_everybody) {
+  Peer plain(user);
+  Lease lease;
+  int queue = plain.create_queue(0, 7);
+  CHECK_EQ(hold(self(), lease, entry(plain.pid(), queue)), 0);
+  CHECK(!runs(plain.pid(), queue));
+}
+
+TEST(a_copy_of_the_targets_kfd_fd_is_the_right_to_stop_it) {
+  Peer target;
+  Lease lease;
+  int queue = target.create_queue(0, 7);
+  int copy = target.copy_of_kfd_fd();
+  CHECK(copy >= 0);
+  kfd_preempt_entry e = entry(copy, queue);
+  e.flags = KFD_PREEMPT_TARGET_FD;
+  CHECK_EQ(hold(self(), lease, e), 0);
+  CHECK(!runs(target.pid(), queue));
+  target.kill_now();
+  CHECK_EQ(release(self(), lease, e), 0);  // the copy keeps what is left of the process
+  close(copy);
+}
+
+TEST(a_lease_works_for_its_creator_only) {
+  Peer owner;
+  int queue = owner.create_queue(0, 7);
+  int lease = create_lease(owner);
+  CHECK_EQ(hold(owner, lease, entry(0, queue)), 0);
+  int copy = owner.copy_of_fd(lease);
+  CHECK(copy >= 0);
+  CHECK_EQ(hold(self(), copy, entry(owner.pid(), queue)), -EPERM);
+  CHECK_EQ(release(self(), copy, entry(owner.pid(), queue)), -EPERM);
+  close(copy);
+  CHECK(!runs(owner.pid(), queue));
+}
+
+TEST(an_ordinary_user_sees_counts_but_not_others_queues) {
+  Peer plain(user), other;
+  plain.create_queue(0, 7);
+  other.create_queue(0, 7);
+  kfd_ioctl_hqd_status_args args = {};
+  args.gpu_id = gpus()[0].id;
+  CHECK_EQ(plain.ioctl(AMDKFD_IOC_GET_HQD_STATUS, &args), 0);
+  CHECK_EQ(args.num_queues, 1u);
+  CHECK(args.total_queues >= 2);
+}
+
+TEST(an_ordinary_user_reserves_nothing) {
+  Peer plain(user);
+  kfd_ioctl_hqd_reservation_args args = {};
+  args.lease_fd = create_lease(plain);
+  args.gpu_id = gpus()[0].id;
+  args.reserved_slots = 1;
+  CHECK_EQ(plain.ioctl(AMDKFD_IOC_SET_HQD_RESERVATION, &args), -EPERM);
+}
