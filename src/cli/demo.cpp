@@ -38,11 +38,14 @@ std::vector<std::string> words_of(const DemoOptions& options) {
 Status check_place_for(const std::string& path) {
   std::error_code code;
   fs::path place = fs::absolute(path, code);
+  const bool is_there = fs::exists(place, code);
   while (!fs::exists(place, code) && place.has_relative_path()) {
     place = place.parent_path();
   }
-  if (::access(place.c_str(), W_OK) != 0) {
-    return Error{errno, fmt::format("write to {}", place.string()), "choose another --output"};
+  const bool fits = is_there || fs::is_directory(place, code);
+  if (!fits || ::access(place.c_str(), W_OK) != 0) {
+    return Error{fits ? errno : ENOTDIR, fmt::format("write to {}", place.string()),
+                 "choose another --output or --json"};
   }
   return ok();
 }

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <optional>
 
 #include "base/arguments.h"
 #include "demo/phases.h"
@@ -15,18 +16,14 @@
 namespace gp::demo {
 namespace {
 
-// The daemon's usual place is that of the machine's GPUs: a virtual one has no daemon there.
-Result<Scheduler> find_scheduler(const Options& options, const Places& places,
-                                 const ScratchDirectory& scratch, const Stage& stage) {
-  if (!options.socket.empty()) {
-    return Scheduler::connect(options.socket);
+// The daemon the user names, or the machine's own; empty if there is none. The usual place is that
+// of the machine's GPUs: for a virtual one there is no daemon.
+Result<std::optional<Scheduler>> find_running(const std::string& socket) {
+  if (!socket.empty()) {
+    return std::optional(TRY(Scheduler::connect(socket)));
   }
-  if (!on_virtual_gpu()) {
-    if (auto running = Scheduler::connect("")) {
-      return running;
-    }
-  }
-  return Scheduler::start(places, scratch, stage);
+  auto usual = on_virtual_gpu() ? Error{ENODEV, "", ""} : Scheduler::connect("");
+  return usual ? std::optional(std::move(*usual)) : std::nullopt;
 }
 
 std::string outcome_text(const report::Phase& phase) {
@@ -58,6 +55,7 @@ Error enter_virtual_gpu(const Places& places, const std::vector<std::string>& wo
 Result<report::Results> run(const Places& places, const Options& options) {
   const ScratchDirectory scratch = TRY(ScratchDirectory::create());
   const Load load = load_for(on_virtual_gpu(), options.duration);
+  std::optional<Scheduler> scheduler = TRY(find_running(options.socket));
   Progress progress;
   const Stage stage(options.end_signals, progress);
   const PhaseRunner runner(places, scratch, load, stage);
@@ -84,8 +82,10 @@ Result<report::Results> run(const Places& places, const Options& options) {
   TRY(finish(kBothWithout, without, &*offline.training));
 
   progress.begin("4/4 both, with gpreempt");
-  const Scheduler scheduler = TRY(find_scheduler(options, places, scratch, stage));
-  const Measured with = TRY(runner.both(&scheduler));
+  if (!scheduler) {
+    scheduler.emplace(TRY(Scheduler::start(places, scratch, stage)));
+  }
+  const Measured with = TRY(runner.both(&*scheduler));
   TRY(finish(kBothWith, with, &*offline.training));
 
   results.criteria = criteria_of(results.phases);

@@ -30,7 +30,12 @@ Result<Scheduler> Scheduler::start(const Places& places, const ScratchDirectory&
 }
 
 Result<Scheduler> Scheduler::connect(const std::string& socket) {
-  TRY(control::Client::connect(socket));
+  const auto client = control::Client::connect(socket);
+  if (!client) {
+    const int code = client.error().code;
+    return Error{code == ENOENT || code == ECONNREFUSED ? ENODEV : code,
+                 fmt::format("no daemon at {}", socket), "start gpreemptd --socket there"};
+  }
   return Scheduler(socket, nullptr);
 }
 

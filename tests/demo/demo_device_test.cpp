@@ -1,0 +1,197 @@
+// `gpreempt demo` as a user runs it, on a virtual GPU of its own: what it tells, and that nothing
+// is left of it, however it ends.
+#include <dirent.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "server/server_support.h"
+
+namespace gp::demo {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+using nlohmann::json;
+using vgpu::server::Child;
+using vgpu::server::Outcome;
+using vgpu::server::Words;
+
+bool eventually(const std::function<bool()>& condition) {
+  const auto end = std::chrono::steady_clock::now() + 60s;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) {
+      return false;
+    }
+    std::this_thread::sleep_for(5ms);
+  }
+  return true;
+}
+
+// Everything the demo makes lies in a directory of the test, and every process it starts has that
+// directory in its environment.
+class Demo : public testing::Test {
+ protected:
+  void SetUp() override {
+    char pattern[] = "/tmp/gpreempt_demo_test.XXXXXX";
+    home_ = ::mkdtemp(pattern);
+    fs::create_directory(temporary());
+    ::setenv("XDG_RUNTIME_DIR", home_.c_str(), 1);
+    ::setenv("TMPDIR", temporary().c_str(), 1);
+    ::setenv("GPREEMPT_DEMO_TEST", home_.c_str(), 1);
+  }
+  void TearDown() override {
+    for (const char* name : {"XDG_RUNTIME_DIR", "TMPDIR", "GPREEMPT_DEMO_TEST"}) {
+      ::unsetenv(name);
+    }
+    fs::remove_all(home_);
+  }
+
+  std::string temporary() const { return home_ + "/tmp"; }
+  std::string output() const { return home_ + "/output"; }
+  // Its standard error comes with its standard output, to be read while it runs.
+  Words command(const Words& more = {}) const {
+    Words words = {"sh",
+                   "-c",
+                   "exec \"$0\" \"$@\" 2>&1",
+                   GPREEMPT_BIN_DIR "/gpreempt",
+                   "demo",
+                   "--output",
+                   output(),
+                   "--duration",
+                   "1s"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+
+  // The processes of this demo that are there now.
+  std::vector<std::string> processes() const {
+    std::vector<std::string> found;
+    const std::string mark = "GPREEMPT_DEMO_TEST=" + home_;
+    for (const auto& entry : fs::directory_iterator("/proc")) {
+      std::ifstream file(entry.path() / "environ");
+      const std::string environment((std::istreambuf_iterator<char>(file)), {});
+      if (entry.path().filename() != std::to_string(::getpid()) &&
+          environment.find(mark) != std::string::npos) {
+        std::string name;
+        std::getline(std::ifstream(entry.path() / "comm"), name);
+        found.push_back(name);
+      }
+    }
+    return found;
+  }
+  bool runs(const std::string& name) const {
+    const auto all = processes();
+    return std::find(all.begin(), all.end(), name) != all.end();
+  }
+  void expect_nothing_left() const {
+    EXPECT_TRUE(eventually([&] { return processes().empty(); }))
+        << testing::PrintToString(processes());
+    EXPECT_TRUE(fs::is_empty(temporary()));
+    EXPECT_TRUE(fs::is_empty(home_ + "/gpreempt-vgpu"));
+    EXPECT_FALSE(fs::exists(output())) << "nothing was measured";
+  }
+
+  std::string home_;
+};
+
+TEST_F(Demo, MeasuresFourPhasesAndLosesNothing) {
+  const std::string file = home_ + "/phases.json";
+  const Outcome outcome = vgpu::server::run(command({"--json", file}));
+  ASSERT_EQ(outcome.status, 0) << outcome.out;
+  EXPECT_NE(outcome.out.find("virtual GPU"), std::string::npos) << outcome.out;
+  const json phases = json::parse(std::ifstream(file)).at("phases");
+  std::vector<std::string> names;
+  for (const json& phase : phases) {
+    names.push_back(phase.at("name"));
+    EXPECT_NE(outcome.out.find(names.back()), std::string::npos) << "not in the table";
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"online-alone", "offline-alone", "both-without",
+                                             "both-with"}));
+  for (const std::size_t with_server : {0, 2, 3}) {
+    EXPECT_GT(phases[with_server].at("requests"), 0);
+    EXPECT_GT(phases[with_server].at("online_p50_ms"), 0);
+    EXPECT_GE(phases[with_server].at("online_max_ms"), phases[with_server].at("online_p99_ms"));
+  }
+  for (const std::size_t with_trainer : {1, 2, 3}) {
+    EXPECT_EQ(phases[with_trainer].at("checksum_ok"), true) << phases[with_trainer];
+  }
+  EXPECT_EQ(phases[2].at("preemptions"), 0);
+  EXPECT_GT(phases[3].at("preemptions"), 0);
+  EXPECT_TRUE(fs::exists(output() + "/report.html"));
+  EXPECT_TRUE(fs::exists(output() + "/results.json"));
+  fs::remove_all(output());
+  expect_nothing_left();
+}
+
+TEST_F(Demo, EndedAtTheStartLeavesNothing) {
+  Child demo(command());
+  ASSERT_NE(demo.read_until("1/4").find("1/4"), std::string::npos);
+  demo.signal(SIGTERM);
+  EXPECT_EQ(demo.wait().status, 1);
+  expect_nothing_left();
+}
+
+TEST_F(Demo, InterruptedInTheMiddleLeavesNothing) {
+  Child demo(command());
+  ASSERT_NE(demo.read_until("4/4").find("4/4"), std::string::npos);
+  ASSERT_TRUE(eventually([&] { return runs("trainer") && runs("gpreemptd"); }));
+  demo.signal(SIGINT);
+  EXPECT_EQ(demo.wait().status, 1);
+  expect_nothing_left();
+}
+
+TEST_F(Demo, KilledWithItsVirtualGpuLeavesNothing) {
+  Child demo(command());
+  ASSERT_NE(demo.read_until("2/4").find("2/4"), std::string::npos);
+  ASSERT_TRUE(eventually([&] { return runs("trainer"); }));
+  demo.signal(SIGKILL);
+  demo.wait();
+  expect_nothing_left();
+}
+
+TEST_F(Demo, AWorkloadThatDiesIsToldAndLeavesNothing) {
+  Child demo(command());
+  ASSERT_NE(demo.read_until("2/4").find("2/4"), std::string::npos);
+  ASSERT_TRUE(eventually([&] { return runs("trainer"); }));
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    std::string name;
+    std::getline(std::ifstream(entry.path() / "comm"), name);
+    std::ifstream file(entry.path() / "environ");
+    const std::string environment((std::istreambuf_iterator<char>(file)), {});
+    if (name == "trainer" && environment.find(home_) != std::string::npos) {
+      ::kill(std::stoi(entry.path().filename()), SIGKILL);
+    }
+  }
+  const Outcome outcome = demo.wait();
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_NE(outcome.out.find("trainer was ended by signal 9"), std::string::npos) << outcome.out;
+  expect_nothing_left();
+}
+
+TEST_F(Demo, APlaceThatCannotBeWrittenIsToldAtOnce) {
+  Words words = command();
+  words[6] = "/dev/null/output";
+  const Outcome outcome = vgpu::server::run(words);
+  EXPECT_EQ(outcome.status, 1) << outcome.out;
+  EXPECT_NE(outcome.out.find("/dev/null"), std::string::npos) << outcome.out;
+  EXPECT_EQ(outcome.out.find("1/4"), std::string::npos) << outcome.out;
+}
+
+TEST_F(Demo, ADaemonThatIsNotThereIsToldAtOnce) {
+  const Outcome outcome = vgpu::server::run(command({"--socket", home_ + "/nobody.sock"}));
+  EXPECT_EQ(outcome.status, 3) << outcome.out;
+  EXPECT_EQ(outcome.out.find("1/4"), std::string::npos) << outcome.out;
+  expect_nothing_left();
+}
+
+}  // namespace
+}  // namespace gp::demo
