@@ -1,0 +1,99 @@
+// `gpreempt bench` as a user runs it, on a virtual GPU of its own.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "server/server_support.h"
+
+namespace gp::bench {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using vgpu::server::Outcome;
+using vgpu::server::Words;
+
+class Bench : public testing::Test {
+ protected:
+  void SetUp() override {
+    char pattern[] = "/tmp/gpreempt_bench_test.XXXXXX";
+    home_ = ::mkdtemp(pattern);
+    ::setenv("XDG_RUNTIME_DIR", home_.c_str(), 1);
+  }
+  void TearDown() override {
+    ::unsetenv("XDG_RUNTIME_DIR");
+    fs::remove_all(home_);
+  }
+
+  Outcome bench(const Words& words) const {
+    Words all = {GPREEMPT_BIN_DIR "/gpreempt", "bench"};
+    all.insert(all.end(), words.begin(), words.end());
+    return vgpu::server::run(all);
+  }
+  // Runs one scenario; what it measured.
+  json measure(const std::string& scenario) const {
+    const std::string file = home_ + "/criteria.json";
+    const Outcome outcome =
+        bench({scenario, "--duration", "1s", "--output", home_ + "/results", "--json", file});
+    EXPECT_TRUE(outcome.status == 0 || outcome.status == 1) << outcome.err;  // 1: too slow today
+    EXPECT_TRUE(fs::exists(home_ + "/results/report.html"));
+    return json::parse(std::ifstream(file));
+  }
+  // The criteria that do not depend on how fast this machine is.
+  static void expect_passed(const json& results, const std::string& what) {
+    for (const json& each : results["criteria"]) {
+      if (each["what"] == what) {
+        EXPECT_TRUE(each["passed"]) << each;
+        return;
+      }
+    }
+    ADD_FAILURE() << "no criterion '" << what << "' in " << results;
+  }
+
+  std::string home_;
+};
+
+TEST_F(Bench, ListsItsScenarios) {
+  const Outcome outcome = bench({"--list"});
+  EXPECT_EQ(outcome.status, 0);
+  for (const char* name : {"basic", "beside", "throughput", "frequent", "notice", "idle", "edge",
+                           "latency", "schemes", "stress", "stability"}) {
+    EXPECT_NE(outcome.out.find(name), std::string::npos) << name;
+  }
+}
+
+TEST_F(Bench, RefusesAScenarioThatThereIsNot) {
+  const Outcome outcome = bench({"speed"});
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_NE(outcome.err.find("no scenario 'speed'"), std::string::npos) << outcome.err;
+}
+
+TEST_F(Bench, StabilityLosesNothing) {
+  const json results = measure("stability");
+  expect_passed(results, "offline results are those of an undisturbed run");
+  expect_passed(results, "stops that failed");
+  expect_passed(results, "threads the daemon has gained");
+}
+
+TEST_F(Bench, EdgesAreRefusedInWordsAndDoNoHarm) {
+  const json results = measure("edge");
+  expect_passed(results, "a process without queues is refused in words");
+  expect_passed(results, "stopping what is stopped does no harm");
+  expect_passed(results, "starting what runs does no harm");
+  expect_passed(results, "ten queues are stopped as one");
+}
+
+TEST_F(Bench, EverySchemeStopsTheJob) {
+  const json results = measure("schemes");
+  EXPECT_EQ(results["schemes"].size(), 5u);
+  for (const json& scheme : results["schemes"]) {
+    EXPECT_EQ(scheme["note"], "") << scheme;
+    EXPECT_GT(scheme["online_p50_ms"], 0) << scheme;
+  }
+}
+
+}  // namespace
+}  // namespace gp::bench
