@@ -77,8 +77,9 @@ std::string summary(const Answer& answer, const report::TraceSlices& trace) {
     return slice.kind == report::SliceKind::stop;
   });
   const u64 length_ns = answer.events.back().time_ns - answer.events.front().time_ns;
-  return fmt::format("{} events of {} jobs in {:.1f} s, {} preemptions", answer.events.size(),
-                     trace.class_of_job.size(), static_cast<double>(length_ns) / 1e9, stops);
+  return fmt::format("{} events of {} jobs in {:.1f} s, {} {}", answer.events.size(),
+                     trace.class_of_job.size(), static_cast<double>(length_ns) / 1e9, stops,
+                     stops == 1 ? "preemption" : "preemptions");
 }
 
 Status write(const std::string& content, const std::string& path) {

@@ -192,7 +192,7 @@ constexpr Rule kRules[] = {
     {nothing_to_win,
      "The load hardly competes for the GPU. Try longer kernels offline, or more requests."},
     {noise_hides_the_margin, "Repeat it on a quiet machine, or for longer."},
-    {not_measured, "The column Remark says why."},
+    {not_measured, "The remark at each says why."},
     {few_requests, "A longer run (--duration) gives a p99 that can be relied on."},
     {emulated, "Run the same command on a machine with an AMD GPU."},
 };

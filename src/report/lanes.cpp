@@ -52,7 +52,7 @@ Mark mark_of(const Span& span) {
     mark.to = span.what == "stop" ? 0.5 : 1;
     mark.title = fmt::format("{} in {}", span.what, length);
   } else {
-    mark.shapes = span.what == "may run" ? shapes + " may" : shapes;
+    mark.shapes = shapes;
   }
   return mark;
 }

@@ -18,6 +18,7 @@ namespace {
 constexpr double kWidth = 460, kHeight = 300;
 constexpr double kLeft = 44, kRight = kWidth - 22, kTop = 12, kBottom = kHeight - 42;
 constexpr int kBins = 40;
+constexpr double kNameHeight = 15;  // above a histogram
 
 struct Curve {
   const Phase* phase;
@@ -82,7 +83,7 @@ std::vector<double> shares_of(const Summary& summary, const Scale& x) {
 
 void draw_histogram(Svg& svg, const Curve& curve, const std::vector<double>& shares, double top,
                     double bottom, double highest) {
-  const Scale y = Scale::linear(0, highest, bottom, top);
+  const Scale y = Scale::linear(0, highest, bottom, top + kNameHeight);
   const double step = (kRight - kLeft) / kBins;
   for (int bin = 0; bin < kBins; ++bin) {
     const double share = shares[static_cast<std::size_t>(bin)];
@@ -96,7 +97,7 @@ void draw_histogram(Svg& svg, const Curve& curve, const std::vector<double>& sha
   }
   svg.line(kLeft, bottom, kRight, bottom, "axis");
   svg.text(kRight, top + 10, title_of(*curve.phase), "label end");
-  svg.text(kLeft - 6, top + 10, format_percent(highest), "tick end");
+  svg.text(kLeft - 6, top + kNameHeight + 4, format_percent(highest), "tick end");
 }
 
 }  // namespace

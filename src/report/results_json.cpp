@@ -25,7 +25,7 @@ class Walk {
  protected:
   void fail(const std::string& what) {
     if (status_) {
-      status_ = Error{EINVAL, fmt::format("{} {}", place_.empty() ? "the whole" : place_, what),
+      status_ = Error{EBADMSG, fmt::format("{} {}", place_.empty() ? "the whole" : place_, what),
                       "this is no file of gpreempt, or one that was damaged"};
     }
   }
@@ -161,8 +161,8 @@ Result<std::string> to_json(const Results& results) {
   Json json = {{"schema_version", kSchemaVersion}};
   json.update(writer.write(results));
   if (!writer.status()) {
-    Error error = writer.status().error();
-    return Error{error.code, error.what, ""};
+    const Error& error = writer.status().error();
+    return Error{EDOM, error.what, ""};
   }
   // A command may hold bytes that are no UTF-8: they become U+FFFD.
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -173,12 +173,12 @@ Result<Results> from_json(std::string_view text) {
   try {
     json = Json::parse(text);
   } catch (const Json::exception& error) {
-    return Error{EINVAL, fmt::format("no JSON: {}", error.what()),
+    return Error{EBADMSG, fmt::format("no JSON: {}", error.what()),
                  "this is no file of gpreempt, or one that was damaged"};
   }
   const Json version = json.is_object() ? json.value("schema_version", Json()) : Json();
   if (version.is_number_unsigned() && version.get<u64>() > kSchemaVersion) {
-    return Error{EINVAL,
+    return Error{EBADMSG,
                  fmt::format("schema_version is {}, at most {} is known here", version.get<u64>(),
                              kSchemaVersion),
                  "it was made by a newer gpreempt: use that one"};

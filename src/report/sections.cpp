@@ -26,6 +26,28 @@ std::string with_unit(const std::optional<double>& value, const std::string& uni
   return value ? fmt::format("{} {}", format_short(*value), unit) : kUnknown;
 }
 
+// At a character's start, so that no half of one is left.
+std::string shortened(const std::string& text, std::size_t longest) {
+  if (text.size() <= longest) {
+    return text;
+  }
+  std::size_t end = longest;
+  while (end > 0 && (static_cast<u8>(text[end]) & 0xC0) == 0x80) {
+    --end;
+  }
+  return text.substr(0, end) + "…";
+}
+
+// Remarks may be what a program said before it died: results.json has all of it.
+Cell criterion_cell(const Criterion& criterion) {
+  constexpr std::size_t kLongestRemark = 240;
+  std::string markup = escape(criterion.what);
+  if (!criterion.note.empty()) {
+    markup += fmt::format("<small>{}</small>", escape(shortened(criterion.note, kLongestRemark)));
+  }
+  return {markup, ""};
+}
+
 // Alone, nobody competes for the GPU: there is nothing to see.
 bool shows_competition(const Phase& phase) {
   return class_of(phase) != "alone" && has_timeline(phase);
@@ -45,22 +67,26 @@ std::string verdict_section(const Results& results) {
   }
   const bool noise_known = std::any_of(results.criteria.begin(), results.criteria.end(),
                                        [](const Criterion& each) { return each.noise; });
-  Table table(noise_known ? std::vector<std::string>{"Criterion", "Verdict", "Measured",
-                                                     "Asked for", "Noise", "Remark"}
-                          : std::vector<std::string>{"Criterion", "Verdict", "Measured",
-                                                     "Asked for", "Remark"},
-              true);
+  std::vector<std::string> columns = {"Criterion", "Verdict", "Measured", "Asked for"};
+  if (noise_known) {
+    columns.emplace_back("Noise");
+  }
+  Table table(std::move(columns), true);
+  const std::string* scenario = nullptr;
   for (const Criterion& each : results.criteria) {
-    const bool met = is_met(each);
+    if (scenario == nullptr || *scenario != each.scenario) {
+      scenario = &each.scenario;
+      table.group(each.scenario);
+    }
     std::vector<Cell> cells = {
-        {fmt::format("{}<small>{}</small>", escape(each.what), escape(each.scenario)), ""},
-        met ? cell("✓ met", "good") : cell(each.value ? "✗ not met" : "✗ not measured", "bad"),
+        criterion_cell(each),
+        is_met(each) ? cell("✓ met", "good")
+                     : cell(each.value ? "✗ not met" : "✗ not measured", "bad"),
         cell(with_unit(each.value, each.unit)),
         cell(fmt::format("{} {}", each.at_least ? "≥" : "≤", with_unit(each.limit, each.unit)))};
     if (noise_known) {
       cells.push_back(each.noise ? cell(format_short(*each.noise)) : cell(kUnknown, "muted"));
     }
-    cells.push_back(cell(each.note, "words muted"));
     table.row(std::move(cells));
   }
   return section(fmt::format("Verdict: {} of {} criteria met", count_met(results.criteria),
@@ -100,9 +126,9 @@ std::string timeline_section(const Results& results) {
   return section(
       "Who had the GPU when",
       "<ul class=\"legend\"><li><i class=\"key request\"></i>request, from intended arrival to "
-      "answer</li><li><i class=\"key online\"></i>online runs</li><li><i class=\"key "
-      "offline\"></i>offline "
-      "runs</li><li><i class=\"key stopped\"></i>offline is stopped</li><li><i class=\"key "
+      "answer</li><li><i class=\"key online\"></i>online has work</li><li><i class=\"key "
+      "offline\"></i>offline may "
+      "run</li><li><i class=\"key stopped\"></i>offline is stopped</li><li><i class=\"key "
       "stop\"></i><i class=\"key start\"></i>stop and start, from decision to done</li></ul>\n" +
           figures);
 }

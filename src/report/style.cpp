@@ -64,6 +64,8 @@ tbody th { font-weight: 550; }
 tbody tr:last-child > * { border-bottom: 0; }
 .numbers td, .numbers thead th:not(:first-child) { text-align: right; }
 .numbers tr.remark td { text-align: left; color: var(--soft); }
+tr.group th { color: var(--soft); font-weight: 500; font-size: .83rem; padding-top: 1.1rem;
+  text-transform: capitalize; }
 tr.strong > * { font-weight: 650; }
 tr.strong th { box-shadow: inset 3px 0 var(--with); padding-left: .6rem !important; }
 .wordy td, .wordy th { vertical-align: top; }
@@ -106,7 +108,6 @@ svg text.value { font-size: 14px; font-weight: 600; fill: var(--text); }
 .lane { fill: var(--panel); }
 .mark { fill: var(--shape, var(--other)); stroke: var(--shape, var(--other)); stroke-width: 1;
   vector-effect: non-scaling-stroke; }
-.mark.may { opacity: .55; }
 .mark.request { --shape: var(--text); opacity: .55; }
 .mark.offline { stroke: none; }
 .mark.stopped { --shape: var(--stopped); }

@@ -26,6 +26,12 @@ Table& Table::row(std::vector<Cell> cells, const std::string& classes) {
   return *this;
 }
 
+Table& Table::group(const std::string& name) {
+  rows_ += fmt::format("<tr class=\"group\"><th scope=\"rowgroup\" colspan=\"{}\">{}</th></tr>\n",
+                       columns_.size(), escape(name));
+  return *this;
+}
+
 Table& Table::remark(const Cell& name, const std::string& text) {
   rows_ += fmt::format(
       "<tr class=\"remark\"><th scope=\"row\" class=\"{}\">{}</th>"

@@ -19,6 +19,8 @@ class Table {
   // `columns`: the first is the name of the row, the others are numbers unless `wordy`.
   explicit Table(std::vector<std::string> columns, bool wordy = false);
   Table& row(std::vector<Cell> cells, const std::string& classes = "");
+  // A row that names those below it.
+  Table& group(const std::string& name);
   // A row whose cells from the second on are one remark.
   Table& remark(const Cell& name, const std::string& text);
   std::string finish() const;

@@ -90,6 +90,23 @@ std::optional<Mark> usual_stop(const std::vector<Lane>& lanes) {
   return *middle;
 }
 
+// When that began which led to the stop: the request, online's work or the decision; unless it is
+// so long ago that the stop would hardly be seen beside it.
+double start_of_cause(const std::vector<Lane>& lanes, const Mark& stop) {
+  const double earliest = stop.start_us - 3 * (stop.end_us - stop.start_us);
+  double start_us = stop.start_us;
+  for (const Lane& lane : lanes) {
+    for (const Mark& mark : lane.marks) {
+      const bool causes =
+          mark.shapes == "request" || mark.shapes == "online" || mark.shapes == "stop";
+      if (causes && mark.start_us >= earliest && mark.end_us >= stop.start_us) {
+        start_us = std::min(start_us, mark.start_us);
+      }
+    }
+  }
+  return start_us;
+}
+
 }  // namespace
 
 bool has_timeline(const Phase& phase) { return !lanes_of(phase).empty(); }
@@ -115,8 +132,9 @@ std::string preemption_close_up(const Phase& phase) {
   if (!stop) {
     return "";
   }
-  const double margin = std::max((stop->end_us - stop->start_us) * 0.5, 1.0);
-  const TimeWindow window{std::max(stop->start_us - margin, 0.0), stop->end_us + margin};
+  const double start_us = start_of_cause(lanes, *stop);
+  const double margin = std::max((stop->end_us - start_us) * 0.15, 1.0);
+  const TimeWindow window{std::max(start_us - margin, 0.0), stop->end_us + margin};
   return fmt::format(
       "<figure><figcaption>From near: one preemption of usual length, {} into the phase"
       "</figcaption>\n{}</figure>\n",

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "report/trace_slices.h"
 
@@ -21,14 +22,27 @@ std::map<u64, std::string> tracks_of(const std::map<u64, std::string>& class_of_
   return tracks;
 }
 
+// Jobs of which nothing is known but that they might have run: they neither said that they have
+// work nor were they stopped, and have no part in what a timeline is to show.
+std::set<u64> silent_jobs(const std::vector<Slice>& slices) {
+  std::set<u64> silent, others;
+  for (const Slice& slice : slices) {
+    (slice.kind == SliceKind::may_run ? silent : others).insert(slice.job);
+  }
+  std::erase_if(silent, [&](u64 job) { return others.contains(job); });
+  return silent;
+}
+
 }  // namespace
 
 Result<std::vector<Span>> timeline_of(std::string_view trace_lines, u64 start_ns, u64 end_ns) {
-  const TraceSlices trace = slices_of(TRY(parse_trace(trace_lines)), end_ns);
+  TraceSlices trace = slices_of(TRY(parse_trace(trace_lines)), end_ns);
+  const std::set<u64> silent = silent_jobs(trace.slices);
+  std::erase_if(trace.class_of_job, [&](const auto& job) { return silent.contains(job.first); });
   const std::map<u64, std::string> tracks = tracks_of(trace.class_of_job);
   std::vector<Span> timeline;
   for (const Slice& slice : trace.slices) {
-    if (slice.end_ns < start_ns || slice.start_ns > end_ns) {
+    if (slice.end_ns < start_ns || slice.start_ns > end_ns || silent.contains(slice.job)) {
       continue;
     }
     Span span;

@@ -87,8 +87,16 @@ TEST(TraceTimeline, AJobThatNeverSaysWhetherItIsBusyMayRun) {
 TEST(TraceTimeline, JobsOfOneClassHaveTracksOfTheirOwn) {
   const std::string trace = event(0, 100, "process_joined", "offline", 1, 11) +
                             event(1, 200, "process_joined", "offline", 5, 12) +
-                            event(2, 300, "busy", "offline", 5);
-  EXPECT_EQ(timeline(trace), (Lines{"offline 2 running 300-10000", "offline may run 100-10000"}));
+                            event(2, 300, "busy", "offline", 5) +
+                            event(3, 400, "busy", "offline", 1);
+  EXPECT_EQ(timeline(trace), (Lines{"offline 2 running 300-10000", "offline running 400-10000"}));
+}
+
+TEST(TraceTimeline, AJobThatIsNeitherStoppedNorSaysAnythingIsLeftOut) {
+  const std::string trace = event(0, 100, "process_joined", "normal", 1, 11) +
+                            event(1, 300, "process_joined", "normal", 2, 12) +
+                            event(2, 300, "busy", "normal", 2);
+  EXPECT_EQ(timeline(trace), (Lines{"normal running 300-10000"}));
 }
 
 TEST(TraceTimeline, FailuresAreMoments) {
