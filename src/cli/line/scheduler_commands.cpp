@@ -1,0 +1,132 @@
+// run, status, config, trace: the daemon and its programs.
+#include <memory>
+
+#include "base/units.h"
+#include "cli/commands.h"
+#include "cli/line/line.h"
+#include "cli/line/option.h"
+#include "config/config.h"
+#include "control/wire.h"
+
+namespace gp::cli {
+namespace {
+
+constexpr char kRunExamples[] = R"(Examples:
+  gpreempt run --class online -- ./server
+  gpreempt run --class offline --job resnet -- python train.py
+
+The program runs unchanged: ROCr loads our agent into it, and the agent tells gpreemptd when it has
+work and stops its queues when told to. Without a daemon it runs as ever.)";
+
+constexpr char kStatusExamples[] = R"(Examples:
+  gpreempt status
+  gpreempt status --json | jq '.jobs[] | {job, state, preemptions}')";
+
+constexpr char kTraceExamples[] = R"(Examples:
+  gpreempt trace                            gpreempt.pftrace, for https://ui.perfetto.dev
+  gpreempt trace --output - | gzip > trace.gz
+  gpreempt trace --json | jq '.events[] | select(.event == "process_stopped") | .value'
+
+The daemon always keeps its last 4096 events; this writes them down.)";
+
+Result<u32> parse_priority(const std::string& text) {
+  const Result<u64> number = parse_number(text, 0, 15);
+  if (!number) {
+    return Error{EINVAL, fmt::format("'{}' is not a priority", text), "0 to 15"};
+  }
+  return static_cast<u32>(*number);
+}
+
+// A name that fits into a message to the daemon.
+Result<std::string> parse_name(const std::string& text) {
+  if (text.empty() || text.size() >= sizeof(control::SetJob::job)) {
+    return Error{EINVAL, fmt::format("'{}' is not a name", text), "1 to 63 bytes"};
+  }
+  return text;
+}
+
+// The help of `run`, whose command CLI11 does not see.
+class WithCommand : public CLI::Formatter {
+ public:
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    std::string usage = CLI::Formatter::make_usage(app, std::move(name));
+    usage.insert(usage.find_last_not_of('\n') + 1, " -- CMD [ARG...]");
+    return usage;
+  }
+};
+
+void add_run(CLI::App& app, Chosen& chosen, const std::vector<std::string>& program) {
+  const auto options = std::make_shared<RunOptions>();
+  CLI::App& command = *app.add_subcommand("run", "Start a program that gpreemptd schedules");
+  add_parsed(command, "--class", "CLASS", "offline, normal or online", options->work_class,
+             parse_class)
+      ->required();
+  add_parsed(command, "--tag", "TAG", "A name to find its queues by", options->tag, parse_name);
+  add_parsed(command, "--job", "JOB", "Programs of one job are stopped together", options->job,
+             parse_name);
+  add_parsed(command, "--priority", "N", "0 to 15, for the policy `priority`", options->priority,
+             parse_priority);
+  command.add_option("--socket", options->socket, "The daemon's socket")->type_name("PATH");
+  command.formatter(std::make_shared<WithCommand>());
+  command.footer(kRunExamples);
+  command.callback([options, &chosen, &program] {
+    chosen = [options, &program] {
+      if (program.empty()) {
+        return usage_error(
+            "no program is given",
+            fmt::format("gpreempt run --class {} -- PROGRAM ...", name(options->work_class)));
+      }
+      options->command = program;
+      return run(std::move(*options));
+    };
+  });
+}
+
+void add_status(CLI::App& app, Chosen& chosen) {
+  struct Options {
+    std::string socket;
+    bool json = false;
+  };
+  const auto options = std::make_shared<Options>();
+  CLI::App& command = *app.add_subcommand("status", "Show what gpreemptd knows and does");
+  command.add_flag("--json", options->json, "Machine-readable");
+  command.add_option("--socket", options->socket, "The daemon's socket")->type_name("PATH");
+  command.footer(kStatusExamples);
+  command.callback([options, &chosen] {
+    chosen = [options] { return scheduler_status(options->socket, options->json); };
+  });
+}
+
+void add_config(CLI::App& app, Chosen& chosen) {
+  const auto path = std::make_shared<std::string>(config::kDefaultPath);
+  CLI::App& command = *app.add_subcommand("config", "Check a configuration of gpreemptd");
+  CLI::App& check = *command.add_subcommand("check", "Say what is wrong, with line and column");
+  check.add_option("file", *path, "The file")->type_name("FILE")->capture_default_str();
+  command.require_subcommand(1);
+  check.callback([path, &chosen] { chosen = [path] { return check_config(*path); }; });
+}
+
+void add_trace(CLI::App& app, Chosen& chosen) {
+  const auto options = std::make_shared<TraceOptions>();
+  CLI::App& command = *app.add_subcommand("trace", "Write down what gpreemptd did, for Perfetto");
+  command
+      .add_option("--output", options->output,
+                  "The file, - for standard output (default: gpreempt.pftrace)")
+      ->type_name("FILE");
+  command.add_flag("--json", options->json, "As JSON; by default on standard output");
+  command.add_option("--socket", options->socket, "The daemon's socket")->type_name("PATH");
+  command.footer(kTraceExamples);
+  command.callback([options, &chosen] { chosen = [options] { return trace(*options); }; });
+}
+
+}  // namespace
+
+void add_scheduler_commands(CLI::App& app, Chosen& chosen,
+                            const std::vector<std::string>& program) {
+  add_run(app, chosen, program);
+  add_status(app, chosen);
+  add_config(app, chosen);
+  add_trace(app, chosen);
+}
+
+}  // namespace gp::cli
