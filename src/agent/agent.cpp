@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "agent/gate.h"
 #include "agent/hooks.h"
 #include "agent/queues.h"
 #include "agent/service.h"
@@ -55,6 +56,7 @@ void unload() {
   disable_hooks();
   service.stop(true);
   stopper.shut_down();
+  gate.forget_all();
   {
     const Queues::Lock lock(queues);
     queues.forget_all();

@@ -1,11 +1,12 @@
 #include "agent/gate.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
+#include <time.h>
+
+#include <new>
 
 #include "agent/hold.h"
-#include "mechanism/inside/debug_session.h"
 
 namespace gp::agent {
 
@@ -13,19 +14,96 @@ constinit Gate gate;
 
 namespace {
 
-constexpr u16 kBarrierHeader = abi::packet_barrier_and | abi::kHeaderBarrierBit;
-constexpr u64 kNudgeMark = 0x67707265656d7074;  // in a field that programs must leave 0
-
-bool is_nudge(const abi::AqlPacket& packet) {
-  return (packet.word.header & abi::kHeaderTypeMask) == abi::packet_barrier_and &&
-         packet.barrier.reserved2 == kNudgeMark;
+void* memory_for(u64 bytes) {
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return memory == MAP_FAILED ? nullptr : memory;
 }
 
-abi::AqlPacket* packets_for(u32 count) {
-  void* memory = mmap(nullptr, count * sizeof(abi::AqlPacket), PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return memory == MAP_FAILED ? nullptr : static_cast<abi::AqlPacket*>(memory);
+// One that needs no event of the driver's, of which a process has 4096: no CPU waits for it.
+hsa_signal_t create_gate_signal(const GatedQueue& gated) {
+  hsa_signal_t signal = {0};
+  return runtime.signal_create(1, 1, &gated.agent, &signal) == HSA_STATUS_SUCCESS ? signal
+                                                                                  : hsa_signal_t{0};
 }
+
+// Nobody else knows the queue yet.
+bool provide_signals(GatedQueue& gated) {
+  if (gated.has_signals()) {
+    return true;
+  }
+  const hsa_signal_t gate_signal = create_gate_signal(gated);
+  hsa_signal_t marker = {0};
+  if (gate_signal.handle == 0) {
+    return false;
+  }
+  if (runtime.signal_create(0, 0, nullptr, &marker) != HSA_STATUS_SUCCESS) {
+    runtime.signal_destroy(gate_signal);
+    return false;
+  }
+  const Hold hold(gated.mutex);
+  gated.adopt(marker, gate_signal);
+  return true;
+}
+
+void pause_for(u64 ns) {
+  const timespec pause = {0, static_cast<long>(ns)};
+  nanosleep(&pause, nullptr);
+}
+
+// As with any full ring, the program waits. Neither the handler nor anybody else is needed for it
+// to go on: this may be the very thread that ROCr calls handlers in.
+void wait_for_room(GatedQueue& gated, u64 packets) {
+  constexpr u64 kFirstPause = 50'000, kLongestPause = 2'000'000;
+  for (u64 ns = kFirstPause;; ns = ns < kLongestPause ? 2 * ns : ns) {
+    {
+      const Hold hold(gated.mutex);
+      if (gated.has_room(packets)) {
+        return;
+      }
+    }
+    pause_for(ns);
+  }
+}
+
+void provide_spare_signal(GatedQueue& gated) {
+  {
+    const Hold hold(gated.mutex);
+    if (!gated.lacks_signal()) {
+      return;
+    }
+  }
+  const hsa_signal_t signal = create_gate_signal(gated);
+  const Hold hold(gated.mutex);
+  if (signal.handle != 0) {
+    gated.add_signal(signal);
+  }
+}
+
+// ROCr hands over one packet at a time; another tool in between may hand over more.
+class Batch {
+ public:
+  explicit Batch(u64 packets) : bytes_(packets * sizeof(abi::AqlPacket)) {
+    while (bytes_ > sizeof few_ && many_ == nullptr) {
+      many_ = static_cast<abi::AqlPacket*>(memory_for(bytes_));
+      if (many_ == nullptr) {
+        pause_for(1'000'000);  // the packets cannot be refused
+      }
+    }
+  }
+  ~Batch() {
+    if (many_ != nullptr) {
+      munmap(many_, bytes_);
+    }
+  }
+  Batch(const Batch&) = delete;
+  Batch& operator=(const Batch&) = delete;
+  abi::AqlPacket* packets() { return many_ != nullptr ? many_ : few_; }
+
+ private:
+  abi::AqlPacket few_[1 + GatedQueue::kOurPackets];
+  abi::AqlPacket* many_ = nullptr;
+  u64 bytes_;
+};
 
 }  // namespace
 
@@ -34,36 +112,57 @@ bool Gate::wanted() const {
   return setting != nullptr && setting[0] == '1' && runtime.intercept_create != nullptr;
 }
 
-GatedQueue* Gate::claim() {
+// ---- queues ----
+
+GatedQueue* Gate::claim(hsa_agent_t agent) {
+  GatedQueue* gated = take_free();
+  if (gated == nullptr) {
+    return nullptr;
+  }
+  gated->agent = agent;
+  if (!provide_signals(*gated)) {
+    give_up(*gated);
+    return nullptr;
+  }
+  return gated;
+}
+
+GatedQueue* Gate::take_free() {
   const Hold hold(mutex_);
-  for (GatedQueue& candidate : queues_) {
-    if (!candidate.used && !candidate.batch_out && prepare(candidate)) {
-      candidate.used = true;
-      candidate.allowance = window_.packets;
-      return &candidate;
+  for (GatedQueue*& candidate : queues_) {
+    if (candidate == nullptr) {
+      void* memory = memory_for(sizeof(GatedQueue));
+      if (memory == nullptr) {
+        return nullptr;
+      }
+      candidate = new (memory) GatedQueue;
+    }
+    if (!candidate->taken) {
+      candidate->taken = true;
+      return candidate;
     }
   }
   return nullptr;
 }
 
-bool Gate::prepare(GatedQueue& gated) {
-  gated.first = gated.end = 0;
-  if (gated.held == nullptr) {
-    gated.held = packets_for(kCapacity);
-  }
-  if (gated.batch == nullptr) {
-    gated.batch = packets_for(kCapacity + 1);
-  }
-  if (gated.batch_signal.handle == 0) {
-    runtime.signal_create(0, 0, nullptr, &gated.batch_signal);
-  }
-  return gated.held != nullptr && gated.batch != nullptr && gated.batch_signal.handle != 0;
+void Gate::give_up(GatedQueue& gated) {
+  const Hold hold(mutex_);
+  gated.queue = nullptr;
+  gated.taken = false;
+}
+
+void Gate::start_serving(GatedQueue& gated, hsa_queue_t* queue) {
+  const Hold hold(mutex_);
+  gated.queue = queue;
+  const Hold hold_queue(gated.mutex);
+  gated.serve(queue->size);
+  gated.set(window_);
 }
 
 hsa_status_t Gate::create(hsa_agent_t agent, u32 size, hsa_queue_type32_t type,
                           void (*callback)(hsa_status_t, hsa_queue_t*, void*), void* data,
                           u32 private_bytes, u32 group_bytes, hsa_queue_t** queue) {
-  GatedQueue* gated = claim();
+  GatedQueue* gated = claim(agent);
   if (gated == nullptr) {
     return runtime.queue_create(agent, size, type, callback, data, private_bytes, group_bytes,
                                 queue);
@@ -71,162 +170,112 @@ hsa_status_t Gate::create(hsa_agent_t agent, u32 size, hsa_queue_type32_t type,
   hsa_status_t status = runtime.intercept_create(agent, size, type, callback, data, private_bytes,
                                                  group_bytes, queue);
   if (status == HSA_STATUS_SUCCESS) {
-    gated->queue = *queue;
+    start_serving(*gated, *queue);
     status = runtime.intercept_register(*queue, on_packets, gated);
+    if (status != HSA_STATUS_SUCCESS) {
+      runtime.queue_destroy(*queue);
+    }
   }
   if (status != HSA_STATUS_SUCCESS) {
-    const Hold hold(mutex_);
-    gated->used = false;
+    give_up(*gated);
   }
   return status;
 }
 
-void Gate::release(const hsa_queue_t* queue) {
+GatedQueue* Gate::find(const hsa_queue_t* queue) {
   const Hold hold(mutex_);
-  for (GatedQueue& gated : queues_) {
-    if (gated.used && gated.queue == queue) {
-      const Hold hold_queue(gated.mutex);
-      gated.used = false;
-      gated.queue = nullptr;
+  for (GatedQueue* gated : queues_) {
+    if (gated != nullptr && gated->taken && gated->queue == queue) {
+      return gated;
     }
   }
+  return nullptr;
+}
+
+void Gate::release(GatedQueue& gated) {
+  {
+    const Hold hold(gated.mutex);
+    gated.retire();
+  }
+  give_up(gated);
 }
 
 u32 Gate::set(const GateWindow& window) {
   const Hold hold(mutex_);
-  u32 count = 0;
-  for (GatedQueue& gated : queues_) {
-    pthread_mutex_lock(&gated.mutex);
-  }
   window_ = window;
-  for (GatedQueue& gated : queues_) {
-    gated.allowance = window.packets;
-    pthread_cond_broadcast(&gated.changed);
-    pthread_mutex_unlock(&gated.mutex);
-    count += gated.used ? 1 : 0;
-  }
-  for (GatedQueue& gated : queues_) {
-    if (gated.used && (window.open || window.packets > 0)) {
-      nudge(gated);
+  u32 count = 0;
+  for (GatedQueue* gated : queues_) {
+    if (gated != nullptr && gated->queue != nullptr) {
+      const Hold hold_queue(gated->mutex);
+      gated->set(window);
+      count++;
     }
   }
   return count;
 }
 
-// Moves what may pass now into the batch; how many packets that is, the marker included.
-u32 Gate::take(GatedQueue& gated) {
-  u64 count = gated.end - gated.first;
-  if (!window_.open) {
-    count = gated.batch_out ? 0 : count < gated.allowance ? count : gated.allowance;
-  }
-  for (u64 i = 0; i < count; i++) {
-    gated.batch[i] = gated.held[(gated.first + i) % kCapacity];
-  }
-  gated.first += count;
-  if (window_.open || count == 0) {
-    return static_cast<u32>(count);
-  }
-  abi::AqlPacket& marker = gated.batch[count];
-  memset(&marker, 0, sizeof marker);
-  marker.word.header = kBarrierHeader;
-  marker.barrier.completion_signal = gated.batch_signal.handle;
-  gated.batch_out = true;
-  gated.batch_packets = static_cast<u32>(count);
-  gated.batch_started_ns = mechanism::inside::monotonic_ns();
-  runtime.silent_store_relaxed(gated.batch_signal, 1);
-  return static_cast<u32>(count) + 1;
-}
-
-// At most once per call of on_packets(): ROCr's writer counts its calls down through the chain of
-// interceptors (intercept_queue.cpp, PacketWriter).
-void Gate::pass_on(GatedQueue& gated, hsa_amd_queue_intercept_packet_writer writer) {
-  const bool was_out = gated.batch_out;
-  const u32 count = take(gated);
-  if (count == 0) {
-    return;
-  }
-  writer(gated.batch, count);
-  if (gated.batch_out && !was_out) {
-    runtime.signal_async_handler(gated.batch_signal, HSA_SIGNAL_CONDITION_LT, 1, on_batch_done,
-                                 &gated);
+void Gate::forget_all() {
+  const Hold hold(mutex_);
+  window_ = {};
+  for (GatedQueue* gated : queues_) {
+    if (gated != nullptr) {
+      const Hold hold_queue(gated->mutex);
+      gated->forget_signals();
+      gated->queue = nullptr;
+      gated->taken = false;
+    }
   }
 }
 
-// Runs in the thread that rang the doorbell, one at a time for a queue.
+// ---- packets ----
+
+// Runs in the thread that rang the doorbell, one at a time for a queue. ROCr's writer may be called
+// once per call: it counts down through the chain of interceptors (intercept_queue.cpp,
+// PacketWriter).
 void Gate::on_packets(const void* packets, u64 count, u64 /*index*/, void* data,
                       hsa_amd_queue_intercept_packet_writer writer) {
   GatedQueue& gated = *static_cast<GatedQueue*>(data);
-  const auto* incoming = static_cast<const abi::AqlPacket*>(packets);
-  const Hold hold(gated.mutex);
-  bool passed = false;
-  for (u64 i = 0; i < count; i++) {
-    if (is_nudge(incoming[i])) {
-      continue;
-    }
-    // As with a full ring, the program waits.
-    while (gated.end - gated.first == kCapacity) {
-      if (!passed && (gate.window_.open || (!gated.batch_out && gated.allowance > 0))) {
-        gate.pass_on(gated, writer);
-        passed = true;
-      } else {
-        pthread_cond_wait(&gated.changed, &gated.mutex);
-      }
-    }
-    gated.held[gated.end++ % kCapacity] = incoming[i];
+  wait_for_room(gated, count);
+  provide_spare_signal(gated);
+  Batch batch(count + GatedQueue::kOurPackets);
+  u32 used = 0;
+  bool arm = false;
+  hsa_signal_value_t below = 0;
+  {
+    const Hold hold(gated.mutex);
+    used = gated.compose(static_cast<const abi::AqlPacket*>(packets), count, batch.packets());
+    arm = gated.arm(below);
   }
-  if (!passed) {
-    gate.pass_on(gated, writer);
+  writer(batch.packets(), used);
+  if (arm) {
+    wait_for_marker(gated, below);
   }
 }
 
 // Runs in ROCr's thread for signals.
-bool Gate::on_batch_done(hsa_signal_value_t /*value*/, void* data) {
+bool Gate::on_marker(hsa_signal_value_t /*value*/, void* data) {
   GatedQueue& gated = *static_cast<GatedQueue*>(data);
-  bool more = false;
+  bool arm = false;
+  hsa_signal_value_t below = 0;
   {
     const Hold hold(gated.mutex);
-    gated.batch_out = false;
-    const u64 span = mechanism::inside::monotonic_ns() - gated.batch_started_ns;
-    const GateWindow& window = gate.window_;
-    if (window.packets > 0 && window.span_ns > 0) {
-      const u64 fitting = gated.batch_packets * window.span_ns / (span == 0 ? 1 : span);
-      const u64 wanted = fitting == 0 ? 1 : fitting;
-      gated.allowance = static_cast<u32>(wanted < window.packets ? wanted : window.packets);
-    }
-    more = gated.end != gated.first;
-    pthread_cond_broadcast(&gated.changed);
+    gated.disarmed();
+    gated.advance();
+    arm = gated.arm(below);
   }
-  const Hold hold(gate.mutex_);  // the queue is not destroyed meanwhile
-  if (more && gated.used) {
-    nudge(gated);
+  if (arm) {
+    wait_for_marker(gated, below);
   }
   return false;
 }
 
-// Has on_packets() called although the program submits nothing: with a packet that goes no further.
-// With mutex_ held, and no queue's: ROCr takes its own lock of the queue before it calls us.
-void Gate::nudge(GatedQueue& gated) {
-  hsa_queue_t* queue = gated.queue;
-  if (queue == nullptr) {
-    return;
+// Should that fail, the next packet tries again.
+void Gate::wait_for_marker(GatedQueue& gated, hsa_signal_value_t below) {
+  if (runtime.signal_async_handler(gated.marker(), HSA_SIGNAL_CONDITION_LT, below, on_marker,
+                                   &gated) != HSA_STATUS_SUCCESS) {
+    const Hold hold(gated.mutex);
+    gated.disarmed();
   }
-  u64 index = 0;
-  do {
-    index = runtime.load_write_index(queue);
-    if (index - runtime.load_read_index(queue) >= queue->size / 2) {
-      break;  // packets wait there: the ring below brings them to on_packets()
-    }
-    if (runtime.cas_write_index(queue, index, index + 1) != index) {
-      continue;
-    }
-    auto* packet =
-        static_cast<abi::BarrierPacket*>(queue->base_address) + (index & (queue->size - 1));
-    memset(&packet->reserved0, 0, sizeof *packet - sizeof packet->header);
-    packet->reserved2 = kNudgeMark;
-    __atomic_store_n(&packet->header, kBarrierHeader, __ATOMIC_RELEASE);
-    break;
-  } while (true);
-  runtime.store_screlease(queue->doorbell_signal, static_cast<hsa_signal_value_t>(index));
 }
 
 }  // namespace gp::agent

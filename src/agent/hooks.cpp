@@ -105,7 +105,15 @@ hsa_status_t queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t t
 // The queue leaves the hands of the watcher before it is destroyed, and the driver has it running:
 // DESTROY_QUEUE waits for a suspended one. The marker is given up when it cannot complete any more.
 template <class Destroy>
-hsa_status_t forget_and(hsa_queue_t* queue, Destroy destroy) {
+hsa_status_t forget_and(hsa_queue_t* queue, Destroy destroy_queue) {
+  GatedQueue* gated = gate.find(queue);
+  const auto destroy = [&](hsa_queue_t* doomed) {
+    const hsa_status_t status = destroy_queue(doomed);
+    if (gated != nullptr && status == HSA_STATUS_SUCCESS) {
+      gate.release(*gated);
+    }
+    return status;
+  };
   TrackedQueue* slot = nullptr;
   u64 ring_base = 0;
   if (is_enabled()) {
@@ -120,7 +128,6 @@ hsa_status_t forget_and(hsa_queue_t* queue, Destroy destroy) {
     return destroy(queue);
   }
   stopper.destroying(ring_base);
-  gate.release(queue);
   const hsa_status_t status = destroy(queue);
   {
     const Queues::Lock lock(queues);
