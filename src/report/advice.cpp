@@ -102,6 +102,17 @@ Finding offline_loses_much(const Results& results) {
                      format_percent(*kept));
 }
 
+Finding machine_not_quiet(const Results& results) {
+  const auto kept = offline_kept(results);
+  if (!kept || *kept <= kFasterThanAlone) {
+    return std::nullopt;
+  }
+  return fmt::format(
+      "Offline measured {} of its speed alone, which cannot be: something else used this machine "
+      "in one of the phases.",
+      format_percent(*kept));
+}
+
 Finding many_preemptions(const Results& results) {
   constexpr double kMany = 20;
   const double rate = preemptions_per_s(results);
@@ -178,6 +189,8 @@ constexpr Rule kRules[] = {
     {never_preempted,
      "gpreempt status and gpreempt doctor --pid PID say which ways to stop it work, and why the "
      "others do not."},
+    {machine_not_quiet,
+     "Repeat it while nothing else runs: these numbers are not to be relied on."},
     {online_still_waits,
      "gpreempt trace shows where the time goes. If stops are slow, put a faster way first in "
      "mechanisms = [...]; level 3 stops running kernels, level 1 waits for them."},

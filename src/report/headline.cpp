@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "report/format.h"
 #include "report/html.h"
 #include "report/phase_names.h"
@@ -45,7 +47,13 @@ std::string times(u64 count) {
 std::string lead(const Numbers& numbers) {
   std::string text;
   if (const auto kept = numbers.offline_kept()) {
-    text += fmt::format("Offline work keeps {} of the speed it has alone. ", format_percent(*kept));
+    text += *kept <= kFasterThanAlone
+                ? fmt::format("Offline work keeps {} of the speed it has alone. ",
+                              format_percent(std::min(*kept, 1.0)))
+                : fmt::format(
+                      "Offline work measured {} of its speed alone: this machine was not "
+                      "quiet. ",
+                      format_percent(*kept));
   }
   if (numbers.with != nullptr) {
     text += fmt::format("It was stopped {}", times(numbers.with->preemptions));
@@ -152,8 +160,7 @@ std::string phase_table(const Results& results) {
   for (const Phase& phase : results.phases) {
     const Summary latency(phase.online_latency_ms);
     const bool known = phase.offline_steps_per_s.has_value();
-    table.row({cell(title_of(phase)),
-               latency.count() != 0 ? cell(fmt::format("{}", latency.count())) : cell("–", "muted"),
+    table.row({cell(title_of(phase)), cell(fmt::format("{}", latency.count())),
                time_cell(latency.quantile(0.5)), time_cell(latency.quantile(0.99)),
                time_cell(latency.max()),
                cell(format_number(phase.offline_steps_per_s), known ? "" : "muted"),

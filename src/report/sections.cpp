@@ -72,9 +72,10 @@ std::string verdict_section(const Results& results) {
     columns.emplace_back("Noise");
   }
   Table table(std::move(columns), true);
+  const bool grouped = results.criteria.front().scenario != results.criteria.back().scenario;
   const std::string* scenario = nullptr;
   for (const Criterion& each : results.criteria) {
-    if (scenario == nullptr || *scenario != each.scenario) {
+    if (grouped && (scenario == nullptr || *scenario != each.scenario)) {
       scenario = &each.scenario;
       table.group(each.scenario);
     }

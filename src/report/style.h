@@ -1,4 +1,4 @@
-// What the page looks like, and what its script does.
+// What the page looks like (style.cpp), and what its script does (script.cpp).
 #pragma once
 
 namespace gp::report {

@@ -8,6 +8,10 @@
 
 namespace gp::report {
 
+// Beside others no work can be faster than alone. Where it measures so by more than this, something
+// else used the machine in one of the phases.
+inline constexpr double kFasterThanAlone = 1.05;
+
 // A value that could not be measured has not passed.
 inline bool is_met(const Criterion& criterion) {
   return criterion.value && (criterion.at_least ? *criterion.value >= criterion.limit

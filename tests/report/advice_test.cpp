@@ -69,6 +69,13 @@ TEST(Advice, OfflineThatLosesMuchIsPointedToOtherPolicies) {
   EXPECT_TRUE(says(results, "policy ="));
 }
 
+TEST(Advice, WorkThatIsFasterBesideOthersSaysThatTheMachineWasNotQuiet) {
+  Results results = demo_results();
+  EXPECT_FALSE(says(results, "cannot be"));
+  phase(results, "both-with").offline_steps_per_s = 5.5;  // 3.52 alone
+  EXPECT_TRUE(says(results, "156 % of its speed alone, which cannot be"));
+}
+
 TEST(Advice, ALoadThatDoesNotCompeteProvesNothing) {
   Results results = demo_results();
   EXPECT_FALSE(says(results, "hardly competes"));

@@ -78,6 +78,15 @@ TEST_F(Browser, TheScriptOffersToZoomEachTimelineAndHasNoErrors) {
   EXPECT_EQ(log.find("CONSOLE"), std::string::npos) << log;
 }
 
+TEST_F(Browser, ZoomingInShowsAThirdOfTheTimeWithTicksOfItsOwn) {
+  EXPECT_EQ(asked("(page.querySelector('.zoom button').click(), "
+                  "page.querySelector('svg.lanes').getAttribute('viewBox').split('.')[0] + ' ' + "
+                  "page.querySelector('.zoom small').textContent + ' ' + "
+                  "page.querySelector('.ticks text').textContent)",
+                  1000),
+            "333333 5 s shown 5 s");
+}
+
 TEST_F(Browser, WithoutScriptAllPicturesAreThere) {
   const char* pictures =
       "page.querySelectorAll('.zoom').length + ' ' + page.querySelectorAll('svg').length + ' ' + "
