@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "check.h"
+#include "hammer.h"
 #include "peer.h"
 #include "preempt.h"
 
@@ -25,6 +26,8 @@ static void wait_until_empty() {
 int main(int argc, char** argv) {
   if (argc == 3 && strcmp(argv[1], "--peer") == 0)
     return peer_main(atoi(argv[2]));
+  if (argc >= 4 && strcmp(argv[1], "--hammer") == 0)
+    return hammer_main(argc, argv);
   if (argc == 2 && strcmp(argv[1], "--sleep") == 0)
     return pause();
   setvbuf(stdout, nullptr, _IOLBF, 0);

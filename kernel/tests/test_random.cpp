@@ -32,11 +32,10 @@ struct ModelProcess {
   }
 };
 
-bool has_queues(unsigned gpu, uint32_t pid) {
-  for (const kfd_hqd_queue& q : status(gpu).queues)
-    if (q.pid == pid)
-      return true;
-  return false;
+std::string text(const std::set<uint32_t>& doorbells) {
+  std::string line;
+  for (uint32_t d : doorbells) line += " " + std::to_string(d);
+  return line;
 }
 
 class World {
@@ -51,6 +50,7 @@ class World {
   }
   void step();
   void compare();
+  const std::string& last() const { return last_; }
 
  private:
   unsigned pick(unsigned n) { return static_cast<unsigned>(random_() % n); }
@@ -67,6 +67,7 @@ class World {
   void replace_process(unsigned index);
 
   std::mt19937 random_;
+  std::string last_;
   std::array<std::unique_ptr<ModelProcess>, num_processes> processes_;
   std::array<std::unique_ptr<Lease>, num_leases> leases_;
 };
@@ -122,10 +123,15 @@ void World::end_lease(int lease) {
 void World::replace_process(unsigned index) {
   if (processes_[index]->evictions > 0)
     return;
-  uint32_t pid = static_cast<uint32_t>(processes_[index]->peer->pid());
   processes_[index] = std::make_unique<ModelProcess>();
-  for (unsigned gpu = 0; gpu < num_gpus; gpu++)
-    wait_until([&] { return !has_queues(gpu, pid); }, "the queues of a dead process stay");
+  // The driver destroys the queues of the dead in the background; until then it counts them, but
+  // no longer lists them: they have no pid any more.
+  for (unsigned gpu = 0; gpu < num_gpus; gpu++) {
+    uint32_t left = 0;
+    for (auto& p : processes_)
+      for (auto& [id, q] : p->queues) left += q.gpu == gpu;
+    wait_until([&] { return status(gpu).args.total_queues == left; }, "queues of the dead stay");
+  }
 }
 
 void World::step() {
@@ -133,6 +139,8 @@ void World::step() {
   ModelProcess& p = *processes_[index];
   int lease = static_cast<int>(pick(num_leases)), queue = pick_queue(p);
   unsigned op = pick(100);
+  last_ = "operation " + std::to_string(op) + " on process " + std::to_string(index) + " queue " +
+          std::to_string(queue) + " lease " + std::to_string(lease);
   if (op < 15)
     return create(p);
   if (op < 25)
@@ -185,7 +193,9 @@ void World::compare() {
           should_run.insert(listed->doorbell_off);
       }
     }
-    CHECK(firmware[gpu].mapped == should_run);
+    if (firmware[gpu].mapped != should_run)
+      throw Failed("the firmware of GPU " + std::to_string(gpu) + " has mapped" +
+                   text(firmware[gpu].mapped) + ", not" + text(should_run));
     CHECK_EQ(s.args.active_queues, should_run.size());
     CHECK_EQ(firmware[gpu].packets.unknown, 0u);
     CHECK_EQ(firmware[gpu].packets.reset, 0u);
@@ -203,7 +213,7 @@ TEST(random_operations_agree_with_the_model) {
       world.step();
       world.compare();
     } catch (const std::exception& e) {
-      throw Failed("operation " + std::to_string(i) + ": " + e.what());
+      throw Failed("step " + std::to_string(i) + ", " + world.last() + ": " + e.what());
     }
   }
 }

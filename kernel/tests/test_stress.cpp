@@ -1,0 +1,38 @@
+// Many processes at once; some of them are killed in the middle of a call.
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "hammer.h"
+#include "peer.h"
+#include "preempt.h"
+
+TEST(everything_runs_again_after_processes_that_fight_and_die) {
+  Peer first, second;
+  for (unsigned gpu : {0u, 1u, 0u}) {
+    CHECK(first.create_queue(gpu, 5) >= 0);
+    CHECK(second.create_queue(gpu, 9) >= 0);
+  }
+  std::vector<pid_t> targets = {first.pid(), second.pid()};
+  for (unsigned round = 0; round < 4; round++) {
+    pid_t finishes = start_hammer(round, 200, targets);
+    pid_t dies = start_hammer(100 + round, 1000000, {first.pid(), second.pid(), finishes});
+    for (int i = 0; i < 20; i++) {
+      CHECK_EQ(evict(first.pid()), 0);
+      usleep(2000);
+      CHECK_EQ(restore(first.pid()), 0);
+    }
+    int status = -1;
+    CHECK_EQ(waitpid(finishes, &status, 0), finishes);
+    CHECK_EQ(status, 0);
+    kill(dies, SIGKILL);
+    CHECK_EQ(waitpid(dies, &status, 0), dies);
+  }
+  for (unsigned gpu : {0u, 1u}) {
+    uint32_t queues = gpu == 0 ? 4 : 2;
+    wait_until([&] { return status(gpu).args.total_queues == queues; }, "queues of the dead stay");
+    wait_until([&] { return status(gpu).args.held_queues == 0; }, "a queue stays held");
+    CHECK_EQ(status(gpu).args.active_queues, queues);
+    CHECK_EQ(firmware_state()[gpu].mapped.size(), size_t{queues});
+    CHECK_EQ(firmware_state()[gpu].packets.reset, 0u);
+  }
+}
