@@ -278,6 +278,8 @@ Status read_all(const Node& root, Config& config) {
        {"stops_per_second", number(settings.stops_per_second, 0.1, 10'000)},
        {"stops_at_once", number(settings.stops_at_once, 1, 10'000)},
        {"hqd_reserve", number(settings.hqd_reserve, 0, 1024)},
+       {"make_room", flag(settings.make_room)},
+       {"make_room_idle", duration(settings.make_room_idle_ns, 10e6, 3600e9)},
        {"socket_mode", [&](const Node& node) { return read_mode(node, config.socket_mode); }},
        {"watch_all_processes", flag(config.watch_all_processes)},
        {"connections", number(config.limits.connections, 1, 1'000'000)},

@@ -124,8 +124,8 @@ void Agents::welcome(Agent& agent) {
   }
   control::Welcome message;
   message.work_class = code_of(job->work_class);
-  message.watch_completion =
-      job->work_class == WorkClass::online || config_.settings.policy->watches_all;
+  message.watch_completion = job->work_class == WorkClass::online ||
+                             config_.settings.policy->watches_all || config_.settings.make_room;
   message.lease_ns = config_.settings.lease_ns;
   const bool same = message.work_class == agent.welcome.work_class &&
                     message.watch_completion == agent.welcome.watch_completion &&

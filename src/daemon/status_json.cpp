@@ -59,6 +59,7 @@ json job(const sched::JobReport& report) {
           {"level", or_null(report.level)},
           {"error", report.error.empty() ? json() : json(report.error)},
           {"held", report.held},
+          {"made_room", report.made_room},
           {"preemptions", report.preemptions},
           {"failures", report.failures},
           {"stopped_us_total", microseconds(report.stopped_total_ns)},

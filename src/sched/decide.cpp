@@ -188,6 +188,7 @@ void Engine::settle(u64 now_ns) {
   }
   woken_.clear();
   do_what_is_due(now_ns);
+  const std::optional<u64> room_wake_ns = keep_room(now_ns);
   build_view(now_ns);
   const policy::Decision decision = settings_.policy->decide(view_, settings_.parameters);
   if (notice_ns_ && !decision.stop.empty() && *notice_ns_ <= now_ns) {
@@ -200,15 +201,19 @@ void Engine::settle(u64 now_ns) {
     let_up(now_ns, jobs_.at(id));
   }
   notice_ns_.reset();
-  plan_wake(now_ns, decision.look_again_ns);
+  plan_wake(now_ns, decision.look_again_ns, room_wake_ns);
 }
 
-void Engine::plan_wake(u64 now_ns, std::optional<u64> policy_wake_ns) {
+void Engine::plan_wake(u64 now_ns, std::optional<u64> policy_wake_ns,
+                       std::optional<u64> room_wake_ns) {
   wake_ns_ = policy_wake_ns;
   const auto at = [&](u64 time_ns) {
     const u64 future_ns = std::max(time_ns, now_ns + 1);
     wake_ns_ = std::min(wake_ns_.value_or(future_ns), future_ns);
   };
+  if (room_wake_ns) {
+    at(*room_wake_ns);
+  }
   for (const auto& [id, process] : processes_) {
     if (process.answer_due_ns) {
       at(*process.answer_due_ns);
@@ -222,7 +227,9 @@ void Engine::plan_wake(u64 now_ns, std::optional<u64> policy_wake_ns) {
       at(*job.blocked_until_ns);
     }
     for (const Hold& hold : job.holds) {
-      at(hold.until_ns);
+      if (hold.holder != Hold::kRoom) {
+        at(hold.until_ns);
+      }
     }
   }
 }

@@ -20,6 +20,7 @@
 
 #include "policy/policy.h"
 #include "sched/report.h"
+#include "sched/room.h"
 #include "sched/tables.h"
 #include "sched/trace.h"
 
@@ -138,11 +139,14 @@ class Engine {
   bool is_stoppable(const Job& job) const;
   void put_down(u64 now_ns, Job& job);
   void let_up(u64 now_ns, Job& job);
-  void plan_wake(u64 now_ns, std::optional<u64> policy_wake_ns);
+  void plan_wake(u64 now_ns, std::optional<u64> policy_wake_ns, std::optional<u64> room_wake_ns);
   // slots.cpp
   u32 queues_on(u32 gpu_id) const;
   bool slots_low(u32 gpu_id) const;
   void watch_slots();
+  static u32 queues_of(const Process& process, u32 gpu_id);
+  std::optional<u64> keep_room(u64 now_ns);
+  RoomView view_room(u64 now_ns) const;
 
   Effects& effects_;
   Settings settings_;

@@ -65,7 +65,8 @@ JobReport report_job(const Job& job, u64 now_ns) {
   report.state = state_name(job);
   report.gpu_ids = job.nodes;
   report.error = job.error;
-  report.held = !job.holds.empty();
+  report.made_room = job.made_room();
+  report.held = job.holds.size() > (report.made_room ? 1 : 0);
   report.preemptions = job.preemptions;
   report.failures = job.failures;
   report.stopped_total_ns = job.stopped_total_ns + (job.down ? now_ns - job.since_ns : 0);

@@ -36,8 +36,9 @@ struct JobReport {
   std::vector<ProcessReport> processes;
   std::optional<std::string> mechanism;  // the weakest of its processes
   std::optional<u32> level;
-  std::string error;  // why it cannot be stopped; empty if it can or was not tried
-  bool held = false;  // stopped because a client asked for it
+  std::string error;       // why it cannot be stopped; empty if it can or was not tried
+  bool held = false;       // stopped because a client asked for it
+  bool made_room = false;  // stopped because it is idle and slots are short
   u64 preemptions = 0, failures = 0;
   u64 stopped_total_ns = 0;
   std::optional<u64> last_stop_ns, last_start_ns;

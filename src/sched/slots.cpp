@@ -7,15 +7,20 @@
 
 namespace gp::sched {
 
+// An agent does not know ROCr's own queues; who looks from outside knows later.
+u32 Engine::queues_of(const Process& process, u32 gpu_id) {
+  u32 most = 0;
+  for (const QueueCounts& counts : process.queues) {
+    const auto found = counts.find(gpu_id);
+    most = std::max(most, found == counts.end() ? 0 : found->second);
+  }
+  return most;
+}
+
 u32 Engine::queues_on(u32 gpu_id) const {
   u32 sum = 0;
   for (const auto& [id, process] : processes_) {
-    u32 most = 0;  // an agent does not know ROCr's own queues; who looks from outside knows later
-    for (const QueueCounts& counts : process.queues) {
-      const auto found = counts.find(gpu_id);
-      most = std::max(most, found == counts.end() ? 0 : found->second);
-    }
-    sum += process.phase == Phase::stopped ? 0 : most;
+    sum += process.phase == Phase::stopped ? 0 : queues_of(process, gpu_id);
   }
   return sum;
 }
@@ -37,6 +42,59 @@ void Engine::watch_slots() {
     }
     node.warned = low;
   }
+}
+
+RoomView Engine::view_room(u64 now_ns) const {
+  RoomView view{now_ns, settings_.make_room_idle_ns, settings_.hqd_reserve, {}, {}};
+  for (const auto& [gpu_id, node] : nodes_) {
+    if (node.facts.hqds) {
+      view.slots[gpu_id] = *node.facts.hqds;
+    }
+  }
+  policy::JobView activity;
+  for (const auto& [id, job] : jobs_) {
+    view_activity(job, activity);
+    RoomJob entry;
+    entry.id = id;
+    entry.online = job.work_class == discover::WorkClass::online;
+    entry.may_be_stopped =
+        job.work_class == discover::WorkClass::offline && job.holds.empty() && is_stoppable(job);
+    entry.down = job.down;
+    entry.made_room = job.made_room();
+    entry.busy = activity.busy;
+    entry.idle_since_ns = std::max(activity.idle_since_ns, job.since_ns);
+    for (const Process* process : job.processes) {
+      for (const u32 gpu_id : job.nodes) {
+        entry.queues[gpu_id] += queues_of(*process, gpu_id);
+      }
+    }
+    view.jobs.push_back(std::move(entry));
+  }
+  return view;
+}
+
+// A job that makes room is held, which keeps the policy's hands off it; let go of, it is the
+// policy's again, which may have reasons of its own to keep it stopped. When to look again.
+std::optional<u64> Engine::keep_room(u64 now_ns) {
+  const auto let_go = [](Job& job) {
+    std::erase_if(job.holds, [](const Hold& hold) { return hold.holder == Hold::kRoom; });
+  };
+  if (!settings_.make_room || closed_) {
+    for (auto& [id, job] : jobs_) {
+      let_go(job);
+    }
+    return std::nullopt;
+  }
+  const RoomDecision decision = make_room(view_room(now_ns));
+  for (const JobId id : decision.start) {
+    let_go(jobs_.at(id));
+  }
+  for (const JobId id : decision.stop) {
+    Job& job = jobs_.at(id);
+    job.holds.push_back({Hold::kRoom, ~u64{0}});
+    put_down(now_ns, job);
+  }
+  return decision.look_again_ns;
 }
 
 }  // namespace gp::sched

@@ -1,6 +1,7 @@
 // What the engine knows: its settings, processes, jobs and nodes. Plain data.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <optional>
@@ -26,7 +27,9 @@ struct Settings {
   u64 retry_ns = 5'000'000'000;   // after no way worked, before the next attempt
   double stops_per_second = 50;   // of one job; beyond it stays stopped rather than flap
   double stops_at_once = 20;
-  u32 hqd_reserve = 2;  // free slots of a node below which there is a warning
+  u32 hqd_reserve = 2;                    // free slots of a node below which there is a warning
+  bool make_room = false;                 // idle offline jobs then give up their slots
+  u64 make_room_idle_ns = 1'000'000'000;  // after so long without work
 };
 
 struct ProcessFacts {
@@ -91,6 +94,7 @@ struct Process {
 };
 
 struct Hold {
+  static constexpr u64 kRoom = ~u64{0};  // not a client: the job has made room (room.h)
   u64 holder = 0;
   u64 until_ns = 0;
 };
@@ -117,6 +121,11 @@ struct Job {
   std::optional<u64> blocked_until_ns;  // no way worked: not tried again before
   std::string error;                    // why
   Allowance stops_allowed;
+
+  bool made_room() const {
+    return std::any_of(holds.begin(), holds.end(),
+                       [](const Hold& hold) { return hold.holder == Hold::kRoom; });
+  }
 
   bool was_busy = false;
   u64 was_busy_since_ns = 0;

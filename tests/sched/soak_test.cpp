@@ -11,7 +11,9 @@ class Soak : public testing::TestWithParam<const char*> {};
 TEST_P(Soak, NobodyStaysStoppedWhateverHappens) {
   Settings settings;
   settings.policy = policy::find(GetParam());
+  settings.make_room = true;
   World world(settings);
+  const auto set_slots = [&](u32 slots) { world.engine.set_node(1, {"node", 1, slots}); };
   std::mt19937 random(7);
   const auto below = [&](u32 limit) { return static_cast<u32>(random() % limit); };
   std::vector<ProcessId> servers, jobs;
@@ -24,7 +26,7 @@ TEST_P(Soak, NobodyStaysStoppedWhateverHappens) {
   for (int step = 0; step < 20'000; ++step) {
     const ProcessId server = servers[below(3)];
     ProcessId& job = jobs[below(6)];
-    switch (below(12)) {
+    switch (below(14)) {
       case 0: world.of(job).takes_ns = (1 + below(800)) * kMs; break;
       case 1: world.of(job).takes_ns = (1 + below(800)) * kUs; break;
       case 2: world.of(job).silent = !world.of(job).silent; break;
@@ -35,6 +37,8 @@ TEST_P(Soak, NobodyStaysStoppedWhateverHappens) {
         world.remove(job);
         job = world.offline(below(2) ? "train" : "");
         break;
+      case 7: set_slots(below(2) ? 6 : 100); break;
+      case 8: world.set_busy(job, !world.of(job).activity.busy); break;
       default: world.set_busy(server, !world.of(server).activity.busy); break;
     }
     world.run_for(below(200) * kMs);
@@ -44,7 +48,9 @@ TEST_P(Soak, NobodyStaysStoppedWhateverHappens) {
   for (const ProcessId server : servers) {
     world.set_busy(server, false);
   }
+  set_slots(100);
   for (const ProcessId job : jobs) {
+    world.set_busy(job, false);
     world.of(job).silent = world.of(job).start_fails = false;
   }
   world.run_for(60 * kSecond);
