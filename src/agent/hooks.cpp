@@ -88,7 +88,7 @@ hsa_status_t queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t t
   const u32 gpu_id = gpu_id_of(agent);
   stopper.creating();
   // The one queue for cooperative launches is the runtime's, not ours to wrap.
-  const bool gated = gate.wanted() && type == HSA_QUEUE_TYPE_MULTI;
+  const bool gated = gate.wanted() && type != HSA_QUEUE_TYPE_COOPERATIVE;
   const hsa_status_t status =
       gated ? gate.create(agent, size, type, callback, data, private_segment_size,
                           group_segment_size, queue)

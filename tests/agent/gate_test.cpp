@@ -13,7 +13,8 @@ class Gate : public AgentTest {
   void SetUp() override {
     AgentTest::SetUp();
     listen();
-    puppet_.emplace(socket(), Settings{{"GPREEMPT_GATE", "1"}});
+    // A small ring and few signals, so that they are exhausted soon.
+    puppet_.emplace(socket(), Settings{{"GPREEMPT_GATE", "1"}, {"ROC_AQL_QUEUE_SIZE", "256"}});
     ASSERT_EQ(puppet_->ask("work"), "ok");
     agent_ = accept();
     agent_.welcome(ClassCode::offline, false, 60'000'000'000);
@@ -26,6 +27,17 @@ class Gate : public AgentTest {
     command.window_ns = span_ns;
     agent_.send(command.header);
     return agent_.expect<control::Done>(control::Kind::done);
+  }
+  long number(const std::string& question) { return std::stol(puppet_->ask(question)); }
+  // Nothing can be waited for when the claim is that nothing happens: look for a while.
+  bool stays(const std::string& question, long value) {
+    for (int i = 0; i < 10; i++) {
+      if (number(question) != value) {
+        return false;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(3));
+    }
+    return true;
   }
 
   std::optional<Puppet> puppet_;
@@ -73,6 +85,78 @@ TEST_F(Gate, opening_and_shutting_at_any_moment_loses_nothing) {
     ASSERT_EQ(set(1, 0).error, 0);
     EXPECT_EQ(puppet_->line(), "ok");
   }
+}
+
+TEST_F(Gate, a_window_by_number_is_exact) {
+  ASSERT_EQ(set(0, 5).error, 0);
+  ASSERT_EQ(puppet_->ask("short row"), "ok");  // of 12, which waits at its first packet
+  ASSERT_TRUE(eventually([&] { return number("row submitted") == 12; }));
+  ASSERT_EQ(set(0, 0).error, 0);
+  ASSERT_EQ(puppet_->ask("row go"), "ok");
+  EXPECT_TRUE(eventually([&] { return number("row left") == 7; }));
+  EXPECT_TRUE(stays("row left", 7));
+  ASSERT_EQ(set(0, 5).error, 0);
+  EXPECT_TRUE(eventually([&] { return number("row left") == 0; }));
+}
+
+TEST_F(Gate, opens_for_a_program_that_waits_with_a_place_in_the_ring_reserved) {
+  ASSERT_EQ(set(0, 0).error, 0);
+  ASSERT_EQ(puppet_->ask("reserve"), "ok");
+  ASSERT_EQ(set(1, 0).error, 0);
+  EXPECT_EQ(puppet_->ask("use reserved"), "ok");
+}
+
+TEST_F(Gate, lets_a_program_go_on_that_has_run_out_of_signals_and_ring) {
+  for (const u32 packets : {0u, 3u}) {
+    ASSERT_EQ(set(0, 0).error, 0);
+    puppet_->say("burst");
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));  // wherever it is by then
+    ASSERT_EQ(set(packets == 0, packets).error, 0);
+    EXPECT_EQ(puppet_->line(), "ok");
+  }
+}
+
+TEST_F(Gate, holds_a_program_whose_ring_is_full_and_loses_nothing_of_it) {
+  ASSERT_EQ(set(0, 0).error, 0);
+  ASSERT_EQ(puppet_->ask("long row"), "ok");
+  ASSERT_EQ(puppet_->ask("row go"), "ok");
+  ASSERT_TRUE(eventually([&] { return number("row submitted") >= 32; }));
+  EXPECT_TRUE(stays("row left", 1000));
+  EXPECT_LT(number("row submitted"), 1000);
+  ASSERT_EQ(set(1, 0).error, 0);
+  EXPECT_TRUE(eventually([&] { return number("row left") == 0; }));
+}
+
+TEST_F(Gate, holds_every_queue_of_a_program_with_many) {
+  ASSERT_EQ(set(0, 0).error, 0);
+  ASSERT_EQ(puppet_->ask("many queues"), "ok");
+  EXPECT_TRUE(stays("many queues left", 80));
+  const control::Done opened = set(1, 0);
+  ASSERT_EQ(opened.error, 0);
+  EXPECT_GT(opened.queues, 80u);
+  EXPECT_TRUE(eventually([&] { return number("many queues left") == 0; }));
+}
+
+TEST_F(Gate, can_be_used_again_after_queues_were_destroyed_with_packets_held) {
+  for (int round = 0; round < 2; round++) {
+    ASSERT_EQ(set(0, 0).error, 0);
+    ASSERT_EQ(puppet_->ask("many queues"), "ok");
+    ASSERT_EQ(puppet_->ask("no queues"), "ok");
+    ASSERT_EQ(puppet_->ask("many queues"), "ok");
+    EXPECT_TRUE(stays("many queues left", 80)) << round;
+    ASSERT_EQ(set(0, 1).error, 0);
+    EXPECT_TRUE(eventually([&] { return number("many queues left") == 0; })) << round;
+    ASSERT_EQ(puppet_->ask("no queues"), "ok");
+  }
+}
+
+TEST_F(Gate, opens_for_a_program_that_ends) {
+  ASSERT_EQ(set(0, 0).error, 0);
+  ASSERT_EQ(puppet_->ask("launch"), "ok");
+  ASSERT_EQ(puppet_->ask("short row"), "ok");
+  ASSERT_TRUE(eventually([&] { return number("row submitted") == 12; }));
+  puppet_->say("exit");
+  EXPECT_EQ(puppet_->wait(), 0);
 }
 
 TEST_F(Gate, is_a_way_to_stop) {

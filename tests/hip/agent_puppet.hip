@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 
+#include "bare_queues.h"
 #include "preempt_counter.h"
 #include "preempt_workload.h"
 // After hip_runtime.h, on which this header of HIP 5.2 silently depends.
@@ -114,6 +115,39 @@ std::string threads(u32 count) {
   return wrong == 0 ? "ok" : "wrong";
 }
 
+__global__ void append(u32* cell, u32 digit) { *cell = *cell * 31 + digit; }
+
+// More kernels than HIP has signals for and than a ring has places, in an order that shows.
+std::string burst() {
+  constexpr u32 kStreams = 4, kRounds = 250;
+  DeviceArray<u32> cells(kStreams);
+  cells.zero();
+  HIP(hipStreamSynchronize(nullptr));
+  std::vector<hipStream_t> streams(kStreams);
+  hipEvent_t event;
+  HIP(hipEventCreate(&event));
+  for (hipStream_t& stream : streams)
+    HIP(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking));
+  u32 expected = 0;
+  for (u32 round = 0; round < kRounds; round++) {
+    for (u32 i = 0; i < kStreams; i++) {
+      append<<<1, 1, 0, streams[i]>>>(cells + i, round);
+      HIP(hipEventRecord(event, streams[i]));
+    }
+    expected = expected * 31 + round;
+  }
+  for (hipStream_t stream : streams) {
+    HIP(hipStreamSynchronize(stream));
+    HIP(hipStreamDestroy(stream));
+  }
+  HIP(hipEventDestroy(event));
+  for (u32 value : cells.read()) {
+    if (value != expected)
+      return "wrong";
+  }
+  return "ok";
+}
+
 // The child lives until nobody holds the other end of our standard input.
 std::string fork_one() {
   const pid_t child = fork();
@@ -161,6 +195,28 @@ class Puppet {
       return with_new_stream(copies);
     } else if (line == "threads") {
       return threads(8);
+    } else if (line == "burst") {
+      return burst();
+    } else if (line == "many queues") {
+      many_.emplace(80);
+    } else if (line == "many queues left") {
+      return std::to_string(many_->left());
+    } else if (line == "no queues") {
+      many_.reset();
+    } else if (line == "reserve") {
+      reserved_.emplace();
+    } else if (line == "use reserved") {
+      reserved_->use();
+    } else if (line == "short row") {
+      row_.emplace(12);
+    } else if (line == "long row") {
+      row_.emplace(1000);
+    } else if (line == "row submitted") {
+      return std::to_string(row_->submitted());
+    } else if (line == "row go") {
+      row_->go();
+    } else if (line == "row left") {
+      return std::to_string(row_->left());
     } else if (line == "shut down") {
       return hsa_shut_down() == HSA_STATUS_SUCCESS ? "ok" : "refused";
     } else if (line == "fork") {
@@ -182,6 +238,9 @@ class Puppet {
   }
 
   std::optional<Counter> counter_, another_;
+  std::optional<ManyQueues> many_;
+  std::optional<ReservedPlace> reserved_;
+  std::optional<Row> row_;
   std::unique_ptr<Workload> workload_;
   std::optional<Results> first_;
 };
