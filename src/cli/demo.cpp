@@ -86,6 +86,17 @@ Status keep(const report::Results& results, const DemoOptions& options) {
   return ok();
 }
 
+std::string criterion_text(const report::Criterion& criterion) {
+  std::string text =
+      fmt::format("{}: {} {} (at {} {:g}", criterion.what,
+                  criterion.value ? fmt::format("{:.3g}", *criterion.value) : "N/A", criterion.unit,
+                  criterion.at_least ? "least" : "most", criterion.limit);
+  if (criterion.noise) {
+    text += fmt::format("; noise here {:.3g} {}", *criterion.noise, criterion.unit);
+  }
+  return text + ")";
+}
+
 void print(const report::Results& results, const DemoOptions& options) {
   const report::Environment& environment = results.environment;
   fmt::print("\n{} on {}, {} cores\n", environment.device, environment.cpu, environment.cores);
@@ -94,9 +105,8 @@ void print(const report::Results& results, const DemoOptions& options) {
   }
   fmt::print("\n{}\n", table(results));
   for (const report::Criterion& criterion : results.criteria) {
-    fmt::print("{:<6} {}: {} {} (at {} {:g})\n", report::is_met(criterion) ? "ok" : "FAILED",
-               criterion.what, criterion.value ? fmt::format("{:.3g}", *criterion.value) : "N/A",
-               criterion.unit, criterion.at_least ? "least" : "most", criterion.limit);
+    fmt::print("{:<6} {}\n", report::is_met(criterion) ? "ok" : "FAILED",
+               criterion_text(criterion));
   }
   fmt::print("\n{}/{}\n", options.output, report::kPageFile);
 }

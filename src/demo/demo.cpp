@@ -88,7 +88,7 @@ Result<report::Results> run(const Places& places, const Options& options) {
   const Measured with = TRY(runner.both(&*scheduler));
   TRY(finish(kBothWith, with, &*offline.training));
 
-  results.criteria = criteria_of(results.phases);
+  results.criteria = criteria_of(results.phases, *offline.training);
   return results;
 }
 

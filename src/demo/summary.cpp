@@ -30,6 +30,30 @@ std::optional<double> ratio(std::optional<double> value, std::optional<double> b
   return value && base && *base > 0 ? std::optional(*value / *base) : std::nullopt;
 }
 
+// Of the later half of the requests against the earlier; the larger of both ways, as noise has no
+// direction.
+std::optional<double> latency_noise(const std::vector<double>& latencies) {
+  const auto middle = latencies.begin() + static_cast<std::ptrdiff_t>(latencies.size() / 2);
+  const auto noise =
+      ratio(quantile({middle, latencies.end()}, 0.99), quantile({latencies.begin(), middle}, 0.99));
+  return noise && *noise > 0 ? std::optional(std::max(*noise, 1 / *noise)) : std::nullopt;
+}
+
+std::optional<double> speed_noise(const Training& training) {
+  if (training.trail.empty()) {
+    return std::nullopt;
+  }
+  const u64 first = training.trail.front().time_us, last = training.trail.back().time_us;
+  const u64 middle = first + (last - first) / 2;
+  const auto noise =
+      ratio(steps_per_second(training, middle, last), steps_per_second(training, first, middle));
+  return noise && *noise > 0 ? std::optional(std::min(*noise, 1 / *noise)) : std::nullopt;
+}
+
+std::optional<double> percent(std::optional<double> part) {
+  return part ? std::optional(100 * *part) : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<double> quantile(std::vector<double> values, double q) {
@@ -74,7 +98,8 @@ std::string summary_json(const report::Results& results) {
   return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
-std::vector<report::Criterion> criteria_of(const std::vector<report::Phase>& phases) {
+std::vector<report::Criterion> criteria_of(const std::vector<report::Phase>& phases,
+                                           const Training& undisturbed) {
   const report::Phase *alone = find(phases, kOnlineAlone), *offline = find(phases, kOfflineAlone),
                       *without = find(phases, kBothWithout), *with = find(phases, kBothWith);
   if (alone == nullptr || offline == nullptr || without == nullptr || with == nullptr) {
@@ -86,16 +111,15 @@ std::vector<report::Criterion> criteria_of(const std::vector<report::Phase>& pha
   latency.unit = "x";
   latency.limit = kMostTimesAlone;
   latency.value = ratio(summarise(*with).online_p99_ms, summarise(*alone).online_p99_ms);
+  latency.noise = latency_noise(alone->online_latency_ms);
   report::Criterion kept;
   kept.scenario = "demo";
   kept.what = "offline steps/s kept beside online";
   kept.unit = "%";
   kept.limit = kLeastKept;
   kept.at_least = true;
-  kept.value = ratio(with->offline_steps_per_s, offline->offline_steps_per_s);
-  if (kept.value) {
-    *kept.value *= 100;
-  }
+  kept.value = percent(ratio(with->offline_steps_per_s, offline->offline_steps_per_s));
+  kept.noise = percent(speed_noise(undisturbed));
   report::Criterion intact;
   intact.scenario = "demo";
   intact.what = "offline runs whose result is that of an undisturbed one";

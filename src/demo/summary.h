@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "demo/workload_results.h"
 #include "report/results.h"
 
 namespace gp::demo {
@@ -26,6 +27,9 @@ PhaseSummary summarise(const report::Phase& phase);
 std::string summary_json(const report::Results& results);
 
 // What a run must show: how far online is from having the GPU to itself, and that nothing is lost.
-std::vector<report::Criterion> criteria_of(const std::vector<report::Phase>& phases);
+// The noise of a ratio is what the two halves of an undisturbed run give, as if one of them were
+// the run beside others.
+std::vector<report::Criterion> criteria_of(const std::vector<report::Phase>& phases,
+                                           const Training& undisturbed);
 
 }  // namespace gp::demo

@@ -32,6 +32,16 @@ std::vector<report::Phase> four_phases() {
   return phases;
 }
 
+// Twice as fast in its second half.
+const Training kTraining = {0,
+                            {{1, 0, "a"},
+                             {2, 1'000'000, "b"},
+                             {3, 2'000'000, "c"},
+                             {4, 2'500'000, "d"},
+                             {5, 3'000'000, "e"},
+                             {6, 3'500'000, "f"},
+                             {7, 4'000'000, "g"}}};
+
 TEST(Quantile, IsAValueThatWasMeasured) {
   std::vector<double> values;
   for (int i = 100; i >= 1; --i) {
@@ -65,18 +75,27 @@ TEST(SummaryJson, HasAllPhasesWithUnknownAsNull) {
 }
 
 TEST(Criteria, AreRatiosWithinOneRun) {
-  const auto criteria = criteria_of(four_phases());
+  const auto criteria = criteria_of(four_phases(), kTraining);
   ASSERT_EQ(criteria.size(), 3u);
   EXPECT_DOUBLE_EQ(*criteria[0].value, 1.5);  // p99 with against alone
   EXPECT_DOUBLE_EQ(*criteria[1].value, 80);   // steps kept
   EXPECT_DOUBLE_EQ(*criteria[2].value, 2);    // results intact
 }
 
+TEST(Criteria, TheNoiseIsWhatTwoHalvesOfOneRunGive) {
+  auto phases = four_phases();
+  phases[0].online_latency_ms = {4, 4, 2, 2};
+  const auto criteria = criteria_of(phases, kTraining);
+  ASSERT_EQ(criteria.size(), 3u);
+  EXPECT_DOUBLE_EQ(*criteria[0].noise, 2);
+  EXPECT_DOUBLE_EQ(*criteria[1].noise, 50);
+}
+
 TEST(Criteria, WhatWasNotMeasuredHasNoValue) {
   auto phases = four_phases();
   phases[3].online_latency_ms.clear();
   phases[3].checksum_ok.reset();
-  const auto criteria = criteria_of(phases);
+  const auto criteria = criteria_of(phases, kTraining);
   ASSERT_EQ(criteria.size(), 3u);
   EXPECT_FALSE(criteria[0].value);
   EXPECT_DOUBLE_EQ(*criteria[2].value, 1) << "one of two is intact, the other is unknown";
