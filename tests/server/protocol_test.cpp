@@ -37,8 +37,9 @@ class Protocol : public ServerTest {
                    int fd = -1) {
     const auto* bytes = reinterpret_cast<const u8*>(&request);
     // The server may have closed the connection already: then there is nothing more to say.
+    const std::span<const int> files(&fd, fd < 0 ? 0 : 1);
     (void)!gp::send_message(
-        socket.get(), {bytes, size != 0 ? size : wire::kRequestHeader + request.size}, {}, fd);
+        socket.get(), {bytes, size != 0 ? size : wire::kRequestHeader + request.size}, {}, files);
   }
   // The result of a call, or nothing if the server closed the connection.
   static std::optional<int> answer(const UniqueFd& socket) {
