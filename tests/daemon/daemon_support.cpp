@@ -142,7 +142,7 @@ std::string DaemonTest::log() const {
 void DaemonTest::start_daemon(const std::string& config, const Environment& environment) {
   write_config(config);
   Environment all = environment;
-  all.insert(gpu_.begin(), gpu_.end());
+  all.insert(environment_.begin(), environment_.end());
   guardian_ = std::make_unique<Program>(
       Words{GPREEMPT_BIN_DIR "/gpreemptd", "--config", config_file(), "--socket", socket()}, all,
       directory_ + "/log");
@@ -183,7 +183,7 @@ nlohmann::json DaemonTest::job_of(pid_t pid) {
 
 std::unique_ptr<Program> DaemonTest::puppet(const Environment& environment) {
   Environment all = environment;
-  all.insert(gpu_.begin(), gpu_.end());
+  all.insert(environment_.begin(), environment_.end());
   all["GPREEMPT_SOCKET"] = socket();
   auto program = std::make_unique<Program>(Words{GPREEMPT_HIP_DIR "/agent_puppet"}, all);
   EXPECT_EQ(program->line(), "ready");
@@ -194,7 +194,7 @@ std::unique_ptr<Program> DaemonTest::victim(const Words& options) {
   Words words = {GPREEMPT_HIP_DIR "/mechanism_victim"};
   words.insert(words.end(), options.begin(), options.end());
   Environment environment = {{"GPREEMPT_CLASS", "offline"}};
-  environment.insert(gpu_.begin(), gpu_.end());
+  environment.insert(environment_.begin(), environment_.end());
   auto program = std::make_unique<Program>(words, environment);
   EXPECT_EQ(program->line(), "ready");
   return program;

@@ -70,8 +70,8 @@ class DaemonTest : public testing::Test {
     return eventually([&] { return job_of(pid)["state"] == state; });
   }
 
-  // On which GPU the daemon and all programs run from now on; else on the one of this process.
-  void use_gpu(const Environment& environment) { gpu_ = environment; }
+  // For the daemon and all programs that are started from now on: another GPU, another clock.
+  void use_environment(const Environment& environment) { environment_ = environment; }
 
   // HIP programs (tests/hip/agent_puppet.hip): "launch" begins endless work, "finish" ends it.
   std::unique_ptr<Program> online();
@@ -85,7 +85,7 @@ class DaemonTest : public testing::Test {
 
  private:
   std::string directory_;
-  Environment gpu_;
+  Environment environment_;
   std::unique_ptr<Program> guardian_;
 };
 

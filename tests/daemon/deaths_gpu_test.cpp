@@ -22,7 +22,7 @@ class GpuDeath : public DaemonTest, public testing::WithParamInterface<Death> {
   void SetUp() override {
     DaemonTest::SetUp();
     gpu.emplace(who() == Who::gpu ? VirtualGpu::own() : VirtualGpu::given());
-    use_gpu(gpu->environment());
+    use_environment(gpu->environment());
     // An agent whose driver is slow is waited for: it is not the fault that is meant here.
     start_daemon("lease = \"1s\"\nanswer = \"10s\"\n");
     start_training();
