@@ -40,17 +40,22 @@ void Engine::read_activity(u64 now_ns, Process& process) {
   }
 }
 
-// An outside stop under way has no lease to extend yet: the Controller counts from its own call.
+// An outside stop under way has no lease to extend yet, but the guardian must see that we live: if
+// we hang now, the driver stops the process all the same.
 bool Engine::keeps_lease(const Process& process) const {
-  const bool held = process.phase == Phase::stopped ||
-                    (process.phase == Phase::stopping && is_inside(process.way));
+  if (process.phase == Phase::stopping && !is_inside(process.way)) {
+    return true;
+  }
+  const bool held = process.phase == Phase::stopped || process.phase == Phase::stopping;
   return held && jobs_.at(process.job).down;
 }
 
 void Engine::extend_lease(u64 now_ns, Process& process) {
   if (keeps_lease(process) && now_ns + settings_.lease_ns / 2 >= process.deadline_ns) {
     process.deadline_ns = now_ns + settings_.lease_ns;
-    effects_.carry_out({Verb::extend, process.id, process.way, 0, process.deadline_ns});
+    if (process.phase == Phase::stopped || is_inside(process.way)) {
+      effects_.carry_out({Verb::extend, process.id, process.way, 0, process.deadline_ns});
+    }
   }
 }
 
@@ -234,15 +239,12 @@ void Engine::plan_wake(u64 now_ns, std::optional<u64> policy_wake_ns,
   }
 }
 
-// An outside stop under way counts from its answer, the Controller's lease covers it; an agent that
-// starts its queues is not waited for, its own lease ends them.
+// An agent that starts its queues is not waited for, its own lease ends them.
 std::optional<u64> Engine::earliest_deadline_ns() const {
   std::optional<u64> earliest;
   for (const auto& [id, process] : processes_) {
-    const bool inside = is_inside(process.way);
-    const bool counts = process.phase == Phase::stopped ||
-                        (process.phase == Phase::stopping && inside) ||
-                        (process.phase == Phase::starting && !inside);
+    const bool counts = process.phase == Phase::stopped || process.phase == Phase::stopping ||
+                        (process.phase == Phase::starting && !is_inside(process.way));
     if (counts) {
       earliest = std::min(earliest.value_or(process.deadline_ns), process.deadline_ns);
     }

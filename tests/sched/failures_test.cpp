@@ -155,6 +155,28 @@ TEST(Failure, ToPrepareBecauseOfAnotherDebuggerIsTriedAgain) {
   EXPECT_TRUE(world.stopped(training));
 }
 
+// If we hang while the driver stops the process, only the guardian can help: it needs a deadline.
+// If the driver takes long, we are alive and the deadline moves on.
+TEST(Failure, ToComeBackFromAStopFromOutsideIsSeenByTheGuardian) {
+  World world;
+  const ProcessId server = world.online();
+  ProcessFacts facts;
+  facts.work_class = WorkClass::offline;
+  facts.class_source = ClassSource::environment;
+  const ProcessId training = world.add(facts, 0);
+  world.run_for(10 * kMs);
+  world.of(training).takes_ns = 10 * kSecond;
+  world.set_busy(server, true);
+  for (int i = 0; i < 9; ++i) {
+    ASSERT_EQ(world.job(training).state, "stopping");
+    const auto deadline = world.engine.earliest_deadline_ns();
+    ASSERT_TRUE(deadline.has_value());
+    EXPECT_GT(*deadline, world.now_ns);
+    EXPECT_LE(*deadline, world.now_ns + Settings{}.lease_ns);
+    world.run_for(1 * kSecond);
+  }
+}
+
 TEST(Failure, OfAStoppedProcessToLiveEndsItsStop) {
   World world;
   const ProcessId server = world.online();
