@@ -63,6 +63,21 @@ TEST_F(GpuHang, OfTheDaemonWhileItStopsIsEndedByTheGuardian) {
   ASSERT_NO_FATAL_FAILURE(finish_the_request());
 }
 
+TEST_F(GpuHang, OfTheDaemonWhileItStopsFromOutsideIsEndedByTheGuardian) {
+  start_daemon("lease = \"500ms\"\n");
+  training = victim();
+  server = online();
+  ASSERT_TRUE(has_state(training->pid(), "running"));
+  ASSERT_TRUE(gpu.inject("unmap-delay=600ms"));
+  ASSERT_EQ(server->ask("launch"), "ok");
+  ASSERT_TRUE(has_state(training->pid(), "stopping"));
+  const pid_t before = daemon_pid();
+  ::kill(before, SIGSTOP);
+  ASSERT_TRUE(gpu.inject("clear"));
+  EXPECT_EQ(training->ask("progress"), "progress");
+  EXPECT_TRUE(eventually([&] { return daemon_pid() != before; }));
+}
+
 TEST_F(GpuHang, OfTheOnlineProgramWhileBusyEndsWhenItMakesNoProgress) {
   ASSERT_NO_FATAL_FAILURE(start("lease = \"1s\"\n[parameters]\nmax_stop = \"300ms\"\n"));
   ASSERT_NO_FATAL_FAILURE(stop_the_training());
