@@ -200,6 +200,15 @@ void Gate::release(GatedQueue& gated) {
   give_up(gated);
 }
 
+bool Gate::takes_marker(const hsa_queue_t* queue) {
+  GatedQueue* gated = find(queue);
+  if (gated == nullptr) {
+    return true;
+  }
+  const Hold hold(gated->mutex);
+  return gated->is_open() && gated->has_room(queue->size / 2);
+}
+
 u32 Gate::set(const GateWindow& window) {
   const Hold hold(mutex_);
   window_ = window;

@@ -37,6 +37,9 @@ class Gate {
                       u32 private_bytes, u32 group_bytes, hsa_queue_t** queue);
   GatedQueue* find(const hsa_queue_t* queue);  // null: has no gate
   void release(GatedQueue& gated);             // its queue has been destroyed
+  // The agent may ring the doorbell of this queue, which may have no gate: that will not wait. For
+  // a shut gate nobody may wait who holds a lock that the opening of it could need.
+  bool takes_marker(const hsa_queue_t* queue);
   // Applies to all gated queues; returns how many there are.
   u32 set(const GateWindow& window);
   void forget_all();  // the runtime shuts down

@@ -50,6 +50,7 @@ class GatedQueue {
 
   void serve(u32 ring_packets);  // a new queue, which has no packets yet
   void set(const GateWindow& window);
+  bool is_open() const { return window_.open; }
   // The ring takes so many packets and ours among them, or waiting will not help.
   bool has_room(u64 packets);
   // For a gate barrier that may come next, whether or not one is needed now: set() may come first.

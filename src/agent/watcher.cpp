@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "abi/aql.h"
+#include "agent/gate.h"
 #include "agent/thread.h"
 #include "kfd/calls.h"
 #include "mechanism/inside/debug_session.h"
@@ -165,7 +166,7 @@ bool Watcher::place_marker(TrackedQueue& queue) {
   }
   const u64 size = queue.queue->size;
   const u64 index = runtime.load_write_index(queue.queue);
-  if (index - runtime.load_read_index(queue.queue) >= size / 2) {
+  if (index - runtime.load_read_index(queue.queue) >= size / 2 || !gate.takes_marker(queue.queue)) {
     return false;
   }
   runtime.silent_store_relaxed(queue.marker, 1);

@@ -126,8 +126,7 @@ std::string burst() {
   std::vector<hipStream_t> streams(kStreams);
   hipEvent_t event;
   HIP(hipEventCreate(&event));
-  for (hipStream_t& stream : streams)
-    HIP(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking));
+  for (hipStream_t& stream : streams) HIP(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking));
   u32 expected = 0;
   for (u32 round = 0; round < kRounds; round++) {
     for (u32 i = 0; i < kStreams; i++) {
@@ -197,9 +196,23 @@ class Puppet {
       return threads(8);
     } else if (line == "burst") {
       return burst();
-    } else if (line == "many queues") {
+    } else if (line == "shut down") {
+      return hsa_shut_down() == HSA_STATUS_SUCCESS ? "ok" : "refused";
+    } else if (line == "fork") {
+      return fork_one();
+    } else {
+      return obey_with_bare_queues(line);
+    }
+    return "ok";
+  }
+
+ private:
+  std::string obey_with_bare_queues(const std::string& line) {
+    if (line == "many queues") {
       many_.emplace(80);
-    } else if (line == "many queues left") {
+    } else if (line == "two queues") {
+      many_.emplace(2);
+    } else if (line == "queues left") {
       return std::to_string(many_->left());
     } else if (line == "no queues") {
       many_.reset();
@@ -217,17 +230,11 @@ class Puppet {
       row_->go();
     } else if (line == "row left") {
       return std::to_string(row_->left());
-    } else if (line == "shut down") {
-      return hsa_shut_down() == HSA_STATUS_SUCCESS ? "ok" : "refused";
-    } else if (line == "fork") {
-      return fork_one();
     } else {
       return "what?";
     }
     return "ok";
   }
-
- private:
   std::string work() {
     if (!workload_)
       workload_ = std::make_unique<Workload>();
