@@ -38,6 +38,11 @@ std::string text(const std::set<uint32_t>& doorbells) {
   return line;
 }
 
+int number(const char* variable, int otherwise) {
+  const char* value = getenv(variable);
+  return value != nullptr ? atoi(value) : otherwise;
+}
+
 class World {
  public:
   explicit World(unsigned seed) : random_(seed) {
@@ -205,9 +210,8 @@ void World::compare() {
 }  // namespace
 
 TEST(random_operations_agree_with_the_model) {
-  const char* text = getenv("RANDOM_OPERATIONS");
-  int operations = text != nullptr ? atoi(text) : 2000;
-  World world(1);
+  int operations = number("RANDOM_OPERATIONS", 2000);
+  World world(static_cast<unsigned>(number("RANDOM_SEED", 1)));
   for (int i = 0; i < operations; i++) {
     try {
       world.step();
