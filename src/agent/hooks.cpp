@@ -106,7 +106,7 @@ hsa_status_t queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t t
 // DESTROY_QUEUE waits for a suspended one. The marker is given up when it cannot complete any more.
 template <class Destroy>
 hsa_status_t forget_and(hsa_queue_t* queue, Destroy destroy_queue) {
-  GatedQueue* gated = gate.find(queue);
+  GatedQueue* gated = is_enabled() ? gate.find(queue) : nullptr;
   const auto destroy = [&](hsa_queue_t* doomed) {
     const hsa_status_t status = destroy_queue(doomed);
     if (gated != nullptr && status == HSA_STATUS_SUCCESS) {
