@@ -36,7 +36,7 @@ Status stop_by_hand(const Context& context, const demo::Scheduler& scheduler, de
 Result<report::Scheme> measure(const Context& context, const Mechanism* mechanism) {
   const milliseconds interval = 100ms, duration = context.lasting(4s, 60s);
   report::Scheme scheme;
-  scheme.mechanism = mechanism != nullptr ? mechanism->name : "none";
+  scheme.mechanism = mechanism != nullptr ? mechanism->name : report::kNoScheme;
   scheme.level = mechanism != nullptr ? mechanism->level : 0;
   std::optional<demo::Scheduler> scheduler;
   if (mechanism != nullptr) {

@@ -53,7 +53,9 @@ struct Criterion {
   std::string note;
 };
 
-// One way to stop work, under the same load as the others.
+inline constexpr char kNoScheme[] = "none";
+
+// One way to stop work, under the same load as the others; or kNoScheme, to compare them with.
 struct Scheme {
   std::string mechanism;
   int level = 0;  // XSched's

@@ -34,6 +34,20 @@ double slowest_stop_us(const Results& results, u32 queues) {
 
 std::string us(double microseconds) { return format_ms(microseconds / 1000); }
 
+Cell if_known(double value, const std::string& text) {
+  return value > 0 ? cell(text) : cell(kUnknown, "muted");
+}
+
+// What the schemes are compared with: the same load and nobody who stops anything.
+void add_baseline(Table& table, const Scheme& scheme) {
+  std::vector<Cell> cells(7, cell("–", "muted"));
+  cells.front() = cell("none: no gpreempt");
+  cells.push_back(if_known(scheme.online_p50_ms, format_ms(scheme.online_p50_ms)));
+  cells.push_back(if_known(scheme.online_p99_ms, format_ms(scheme.online_p99_ms)));
+  cells.push_back(if_known(scheme.offline_steps_per_s, format_number(scheme.offline_steps_per_s)));
+  table.row(std::move(cells));
+}
+
 void add_row(Table& table, const Results& results, const Scheme& scheme) {
   const double factor = slowest_stop_us(results, scheme.queues) / scheme.stop_p50_us;
   std::string name = escape(scheme.mechanism);
@@ -43,9 +57,6 @@ void add_row(Table& table, const Results& results, const Scheme& scheme) {
   if (!scheme.note.empty()) {
     name += fmt::format("<small>{}</small>", escape(scheme.note));
   }
-  const auto if_known = [](double value, std::string text) {
-    return value > 0 ? cell(text) : cell(kUnknown, "muted");
-  };
   table.row({{name, ""},
              cell(fmt::format("{}", scheme.level)),
              cell(us(scheme.stop_p50_us)),
@@ -68,6 +79,10 @@ std::string scheme_comparison(const Results& results) {
   Table table({"Mechanism", "Level", "Stop p50", "Stop p99", "Faster by", "Start p50", "Start p99",
                "Online p50", "Online p99", "Offline steps/s"});
   for (const Scheme& scheme : results.schemes) {
+    if (scheme.mechanism == kNoScheme) {
+      add_baseline(table, scheme);
+      continue;
+    }
     if (!is_measured(scheme)) {
       table.remark(cell(name_of(scheme), "muted"),
                    scheme.note.empty() ? "not measured" : scheme.note);
