@@ -75,8 +75,8 @@ class Session {
     const std::span<const u8> head(reinterpret_cast<const u8*>(&reply_),
                                    wire::kReplyHeader + reply_.size);
     const int file = call.reply_fd.get();
-    return static_cast<bool>(
-        file < 0 ? send_message(socket_, head) : send_message(socket_, head, {}, {&file, 1}));
+    return static_cast<bool>(file < 0 ? send_message(socket_, head)
+                                      : send_message(socket_, head, {}, {&file, 1}));
   }
 
   Services& services_;
