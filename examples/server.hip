@@ -21,6 +21,7 @@
 #include <fstream>
 
 #include "arrivals.h"
+#include "blocking_wait.h"
 #include "clock.h"
 #include "end_requested.h"
 #include "hip_call.h"
@@ -77,7 +78,7 @@ class Network {
       launch();
     }
     HIP(hipEventRecord(answered_, stream_));
-    HIP(hipEventSynchronize(answered_));
+    wait_for(answered_);
     return std::memcmp(output_, answers_[which].data(), values_ * sizeof(float)) == 0;
   }
 

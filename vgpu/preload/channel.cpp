@@ -15,6 +15,7 @@
 
 #include <atomic>
 
+#include "base/short_slices.h"
 #include "preload/device.h"
 
 namespace vgpu::preload {
@@ -163,6 +164,10 @@ Connection* own_connection() {
       return nullptr;
     }
     pthread_setspecific(at_thread_end, mine);
+    // A real GPU takes no CPU away from the programs that use it.
+    const int saved = errno;
+    gp::ask_for_short_slices();
+    errno = saved;
   }
   return mine;
 }

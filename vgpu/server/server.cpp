@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "base/log.h"
+#include "base/short_slices.h"
 #include "base/socket.h"
 #include "server/session.h"
 
@@ -85,6 +86,8 @@ void Server::spawn(UniqueFd socket, std::function<void(int)> body) {
   entry.socket = std::move(socket);
   try {
     entry.thread = std::thread([this, &entry, body = std::move(body)] {
+      gp::ask_for_short_slices();  // a program waits for this one, and the workers leave no CPU
+                                   // free
       body(entry.socket.get());
       std::lock_guard done_lock(mutex_);
       entry.socket.reset();  // the peer sees the end now, not when the thread is joined
