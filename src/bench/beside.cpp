@@ -18,13 +18,22 @@ struct Quantiles {
   double p50 = 0, p99 = 0;
 };
 
+// The virtual GPU saves waves by copying them on this machine's CPU: a stop takes about a
+// millisecond, whatever we do. Its requests are made long enough that this is not all we see.
+Words requests_for(const Context& context) {
+  Words words = {context.extent == Extent::full ? "300" : "100", "50"};
+  if (context.virtual_gpu) {
+    words.insert(words.end(), {"--layers", "64"});
+  }
+  return words;
+}
+
 Result<Quantiles> serve(const Context& context, const demo::Scheduler* scheduler, bool beside) {
-  const char* requests = context.extent == Extent::full ? "300" : "100";
   std::optional<demo::Child> trainer;
   if (beside) {
     trainer.emplace(TRY(context.actors.trainer({scheduler, "trainer", {}})));
   }
-  demo::Child server = TRY(context.actors.server({scheduler, "server", {requests, "40"}}));
+  demo::Child server = TRY(context.actors.server({scheduler, "server", requests_for(context)}));
   const demo::Serving serving = trainer ? TRY(context.actors.served(server, {&*trainer}))
                                         : TRY(context.actors.served(server));
   const std::vector<double> all = latencies_ms(serving);
@@ -58,16 +67,19 @@ Result<Outcome> run_beside(const Context& context) {
 
   Outcome outcome;
   const auto add = [&](const char* what, double limit, const std::vector<double>& ratios,
-                       const std::vector<double>& noises, double ratio_without) {
+                       const std::vector<double>& noises, double ratio_without, double alone_ms) {
     auto criterion = at_most("beside", what, limit, "x", median(ratios));
     criterion.noise = median(noises);
     // A machine on which two like runs differ by more than the limit cannot show less.
     criterion.limit = std::max(limit, *criterion.noise);
-    criterion.note = fmt::format("without gpreempt {:.1f}x", ratio_without);
+    criterion.note =
+        fmt::format("without gpreempt {:.1f}x; alone {:.2f} ms", ratio_without, alone_ms);
     outcome.criteria.push_back(std::move(criterion));
   };
-  add("online p50 beside offline, over alone", kP50Limit, p50, noise_p50, without.p50 / alone.p50);
-  add("online p99 beside offline, over alone", kP99Limit, p99, noise_p99, without.p99 / alone.p99);
+  add("online p50 beside offline, over alone", kP50Limit, p50, noise_p50, without.p50 / alone.p50,
+      alone.p50);
+  add("online p99 beside offline, over alone", kP99Limit, p99, noise_p99, without.p99 / alone.p99,
+      alone.p99);
   return outcome;
 }
 
