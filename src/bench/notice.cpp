@@ -6,6 +6,7 @@
 #include "bench/daemon_view.h"
 #include "bench/idle_clients.h"
 #include "bench/scenario.h"
+#include "bench/wake_floor.h"
 
 namespace gp::bench {
 namespace {
@@ -55,6 +56,7 @@ std::string parts_of(const DaemonView& view) {
 
 Result<Outcome> run_notice(const Context& context) {
   const Words saturating = {};
+  const double floor_us = 2 * TRY(wake_floor_us());
   const DaemonView one = TRY(measure(context, {"one client", 1, kOneWorkGroup}));
   const DaemonView many = TRY(measure(context, {"64 clients", 64, kOneWorkGroup}));
   const DaemonView again = TRY(measure(context, {"one client", 1, kOneWorkGroup}));
@@ -63,7 +65,8 @@ Result<Outcome> run_notice(const Context& context) {
   Outcome outcome;
   const auto add = [&](const char* what, double limit, double value, const DaemonView& view) {
     auto criterion = at_most("notice", what, limit, "us", value);
-    criterion.note = parts_of(view);
+    criterion.note =
+        fmt::format("{}; two wake-ups take {:.0f} us on this machine", parts_of(view), floor_us);
     outcome.criteria.push_back(std::move(criterion));
   };
   add("notice to stop ioctl, p50", 50, p50_of(one), one);
