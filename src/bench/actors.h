@@ -1,6 +1,7 @@
 // The programs on a scenario's stage: the workloads of examples/ and a daemon of its own.
 #pragma once
 
+#include <chrono>
 #include <initializer_list>
 #include <map>
 #include <string>
@@ -17,6 +18,12 @@
 namespace gp::bench {
 
 using Words = std::vector<std::string>;
+
+// The server's arguments for requests at this interval, for so long.
+inline Words requests_every(std::chrono::milliseconds interval,
+                            std::chrono::milliseconds duration) {
+  return {std::to_string(duration / interval), std::to_string(interval.count())};
+}
 
 class Actors {
  public:

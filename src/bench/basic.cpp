@@ -14,10 +14,8 @@ Result<Outcome> run_basic(const Context& context) {
   const milliseconds interval = 500ms, duration = context.lasting(6s, 60s);
   const demo::Scheduler scheduler = TRY(context.actors.daemon());
   demo::Child trainer = TRY(context.actors.trainer({&scheduler, "trainer", {}}));
-  demo::Child server = TRY(context.actors.server(
-      {&scheduler,
-       "server",
-       {std::to_string(duration / interval), std::to_string(interval.count())}}));
+  demo::Child server =
+      TRY(context.actors.server({&scheduler, "server", requests_every(interval, duration)}));
   const demo::Serving serving = TRY(context.actors.served(server, {&trainer}));
   // The last stop may just be ending.
   std::optional<JobView> job;

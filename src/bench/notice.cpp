@@ -29,10 +29,8 @@ Result<DaemonView> measure(const Context& context, const Case& each) {
   const demo::Scheduler scheduler = TRY(context.actors.daemon("connections_per_user = 1000\n"));
   const IdleClients clients = TRY(IdleClients::start(each.idle_clients, scheduler.socket()));
   demo::Child trainer = TRY(context.actors.trainer({&scheduler, "trainer", each.trainer}));
-  demo::Child server = TRY(context.actors.server(
-      {&scheduler,
-       "server",
-       {std::to_string(duration / interval), std::to_string(interval.count())}}));
+  demo::Child server =
+      TRY(context.actors.server({&scheduler, "server", requests_every(interval, duration)}));
   TRY(context.actors.served(server, {&trainer}));
   return look_at(scheduler);
 }

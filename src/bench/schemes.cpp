@@ -47,8 +47,8 @@ Result<report::Scheme> measure(const Context& context, const Mechanism* mechanis
       mechanism != nullptr ? mechanism->environment : std::map<std::string, std::string>{};
   demo::Child trainer = TRY(context.actors.trainer(
       {with, "trainer", {}, environment, mechanism == nullptr || mechanism->agent}));
-  demo::Child server = TRY(context.actors.server(
-      {with, "server", {std::to_string(duration / interval), std::to_string(interval.count())}}));
+  demo::Child server =
+      TRY(context.actors.server({with, "server", requests_every(interval, duration)}));
   const demo::Serving serving = TRY(context.actors.served(server, {&trainer}));
   if (with != nullptr) {
     TRY(stop_by_hand(context, *with, trainer, scheme));

@@ -27,10 +27,8 @@ Result<Outcome> measure(const Context& context, const Crowd& crowd) {
           std::to_string(16 * crowd.queues_each), "--inputs", "64", "--hidden", "64"},
          {{"GPU_MAX_HW_QUEUES", std::to_string(crowd.queues_each)}}})));
   }
-  demo::Child server = TRY(context.actors.server(
-      {&scheduler,
-       "server",
-       {std::to_string(duration / interval), std::to_string(interval.count())}}));
+  demo::Child server =
+      TRY(context.actors.server({&scheduler, "server", requests_every(interval, duration)}));
   const demo::Serving serving = TRY(context.actors.served(server));
   u64 failures = 0;
   for (const JobView& job : TRY(look_at(scheduler)).jobs) {

@@ -34,10 +34,8 @@ Result<double> alone(const Context& context, milliseconds duration) {
 Result<Rate> beside(const Context& context, milliseconds duration, milliseconds interval) {
   const demo::Scheduler scheduler = TRY(context.actors.daemon());
   demo::Child trainer = TRY(context.actors.trainer({&scheduler, "trainer", {}}));
-  demo::Child server = TRY(context.actors.server(
-      {&scheduler,
-       "server",
-       {std::to_string(duration / interval), std::to_string(interval.count())}}));
+  demo::Child server =
+      TRY(context.actors.server({&scheduler, "server", requests_every(interval, duration)}));
   const demo::Serving serving = TRY(context.actors.served(server, {&trainer}));
   const u64 preemptions = TRY(scheduler.preemptions_of("trainer"));
   const demo::Training training = TRY(context.actors.trained(trainer));
