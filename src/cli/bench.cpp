@@ -9,8 +9,8 @@
 
 #include "bench/scenario.h"
 #include "cli/commands.h"
-#include "cli/end_signals.h"
 #include "cli/exit_code.h"
+#include "cli/ground.h"
 #include "cli/text_table.h"
 #include "demo/demo.h"
 #include "demo/progress.h"
@@ -213,20 +213,14 @@ int bench(const BenchOptions& options) {
   if (const auto known = chosen(options.scenarios); !known) {
     return report(known.error());
   }
-  const Result<demo::Places> places = demo::find_places();
-  if (!places) {
-    return report(places.error());
-  }
-  if (!demo::on_virtual_gpu() && (options.virtual_gpu || !demo::has_gpu())) {
-    std::fputs("No AMD GPU is used: starting a virtual GPU.\n", stderr);
-    return report(demo::enter_virtual_gpu(*places, words_of(options)));
-  }
-  const Result<UniqueFd> end_signals = catch_end_signals();
-  if (!end_signals) {
-    return report(end_signals.error());
+  const Result<Ground> ground =
+      find_ground({options.output, options.json}, options.virtual_gpu, words_of(options));
+  if (!ground) {
+    return report(ground.error());
   }
   report::Results results;
-  if (const Status measured = measure(*places, options, end_signals->get(), results); !measured) {
+  if (const Status measured = measure(ground->places, options, ground->end_signals.get(), results);
+      !measured) {
     return report(measured.error());
   }
   if (const Status kept = keep(results, options); !kept) {

@@ -2,15 +2,13 @@
 #include "demo/demo.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
-#include <filesystem>
 
 #include "cli/commands.h"
-#include "cli/end_signals.h"
 #include "cli/exit_code.h"
+#include "cli/ground.h"
 #include "cli/text_table.h"
 #include "demo/summary.h"
 #include "report/files.h"
@@ -19,8 +17,6 @@
 
 namespace gp::cli {
 namespace {
-
-namespace fs = std::filesystem;
 
 std::vector<std::string> words_of(const DemoOptions& options) {
   std::vector<std::string> words = {"demo", "--output", options.output, "--duration",
@@ -32,22 +28,6 @@ std::vector<std::string> words_of(const DemoOptions& options) {
     words.insert(words.end(), {"--socket", options.socket});
   }
   return words;
-}
-
-// Known before a minute has gone by: whether the results can be kept. Makes nothing yet.
-Status check_place_for(const std::string& path) {
-  std::error_code code;
-  fs::path place = fs::absolute(path, code);
-  const bool is_there = fs::exists(place, code);
-  while (!fs::exists(place, code) && place.has_relative_path()) {
-    place = place.parent_path();
-  }
-  const bool fits = is_there || fs::is_directory(place, code);
-  if (!fits || ::access(place.c_str(), W_OK) != 0) {
-    return Error{fits ? errno : ENOTDIR, fmt::format("write to {}", place.string()),
-                 "choose another --output or --json"};
-  }
-  return ok();
 }
 
 std::string milliseconds(const std::optional<double>& value) {
@@ -122,24 +102,13 @@ bool all_intact(const report::Results& results) {
 }  // namespace
 
 int demo(const DemoOptions& options) {
-  for (const std::string& path : {options.output, options.json}) {
-    if (const Status place = path.empty() ? ok() : check_place_for(path); !place) {
-      return report(place.error());
-    }
+  const Result<Ground> ground =
+      find_ground({options.output, options.json}, options.virtual_gpu, words_of(options));
+  if (!ground) {
+    return report(ground.error());
   }
-  const Result<demo::Places> places = demo::find_places();
-  if (!places) {
-    return report(places.error());
-  }
-  if (!demo::on_virtual_gpu() && (options.virtual_gpu || !demo::has_gpu())) {
-    std::fputs("No AMD GPU is used: starting a virtual GPU.\n", stderr);
-    return report(demo::enter_virtual_gpu(*places, words_of(options)));
-  }
-  const Result<UniqueFd> end_signals = catch_end_signals();
-  if (!end_signals) {
-    return report(end_signals.error());
-  }
-  auto results = demo::run(*places, {options.duration, options.socket, end_signals->get()});
+  auto results =
+      demo::run(ground->places, {options.duration, options.socket, ground->end_signals.get()});
   if (!results) {
     if (results.error().code == EINTR) {
       std::fputs("gpreempt: the demo was ended\n", stderr);
