@@ -199,7 +199,7 @@ void Agents::on_wake(PeerId id) {
   const u64 now = monotonic_ns();
   if (agent.wakes.next_ns(now, kWakesPerSecond, kWakesPerSecond) > now) {
     loop_.change(agent.wake_token, 0);
-    agent.muted_until_ns = now + kMutedNs;
+    muted_.push_back({id, now + kMutedNs});
   } else {
     agent.wakes.take(now, kWakesPerSecond, kWakesPerSecond);
   }
@@ -207,18 +207,16 @@ void Agents::on_wake(PeerId id) {
 
 std::optional<u64> Agents::unmute(u64 now_ns) {
   std::optional<u64> next;
-  for (auto& [id, agent] : agents_) {
-    if (!agent.muted_until_ns) {
-      continue;
+  std::erase_if(muted_, [&](const Muted& muted) {
+    if (now_ns < muted.until_ns) {
+      next = std::min(next.value_or(muted.until_ns), muted.until_ns);
+      return false;
     }
-    if (now_ns >= *agent.muted_until_ns) {
-      agent.muted_until_ns.reset();
-      loop_.change(agent.wake_token, EPOLLIN | EPOLLET);
-      engine_.woken(agent.process);
-    } else {
-      next = std::min(next.value_or(*agent.muted_until_ns), *agent.muted_until_ns);
-    }
-  }
+    const Agent& agent = agents_.at(muted.peer);
+    loop_.change(agent.wake_token, EPOLLIN | EPOLLET);
+    engine_.woken(agent.process);
+    return true;
+  });
   return next;
 }
 
@@ -231,6 +229,7 @@ void Agents::on_closed(PeerId id) {
   loop_.remove(found->second.wake_token);
   agents_.erase(found);
   by_process_.erase(process);
+  std::erase_if(muted_, [id](const Muted& muted) { return muted.peer == id; });
   if (const auto* key = processes_.key_of(process); key != nullptr && discovery_ != nullptr) {
     discovery_->covered(*key, false);
   }

@@ -49,7 +49,10 @@ class Agents {
     std::map<u64, u32> queues;  // gpu_id by ring address
     control::Welcome welcome;   // as sent last
     sched::Allowance wakes;
-    std::optional<u64> muted_until_ns;
+  };
+  struct Muted {
+    PeerId peer;
+    u64 until_ns;
   };
 
   bool on_hello(Peer& peer, std::span<const u8> message, std::vector<UniqueFd> files);
@@ -70,6 +73,7 @@ class Agents {
   std::set<u32> gpu_ids_;
   std::map<PeerId, Agent> agents_;
   std::map<sched::ProcessId, PeerId> by_process_;
+  std::vector<Muted> muted_;  // who is not listened to
 };
 
 }  // namespace gp::daemon

@@ -3,7 +3,9 @@
 //
 // What holds for all of them: a job is stopped as a whole; only jobs that can be stopped and whose
 // class allows it are; deciding twice about the same View gives the same, and once a Decision is
-// carried out there is nothing more to do before look_again_ns or the next event.
+// carried out there is nothing more to do before look_again_ns or the next event. Jobs that are up
+// and that may neither claim nor be stopped by one that may change nothing: a View without them
+// leads to the same Decision.
 #pragma once
 
 #include <sys/types.h>
@@ -83,6 +85,12 @@ struct Decision {
   std::vector<JobId> stop, start;    // only jobs whose state must change
   std::optional<u64> look_again_ns;  // absolute; nothing happens before unless an event comes
 };
+
+// Whether some policy may stop jobs of this class.
+bool is_ever_stopped(discover::WorkClass work_class, const Parameters& parameters);
+// Whether others may be stopped, or kept so, because of this job: it is busy, or went idle so
+// recently that a stop may linger. Of the view only the activity counts.
+bool may_claim(u64 now_ns, const Parameters& parameters, const JobView& job);
 
 using Function = Decision (*)(const View& view, const Parameters& parameters);
 

@@ -10,6 +10,21 @@ bool may_be_stopped(const JobView& job, const Parameters& parameters) {
   return job.stoppable && class_allows;
 }
 
+bool is_ever_stopped(WorkClass work_class, const Parameters& parameters) {
+  switch (work_class) {
+    case WorkClass::offline: return true;
+    case WorkClass::normal: return parameters.stop_normal;
+    case WorkClass::online: return parameters.stop_online;
+  }
+  return true;
+}
+
+bool may_claim(u64 now_ns, const Parameters& parameters, const JobView& job) {
+  const u64 longest_linger_ns = std::max(parameters.linger_min_ns, parameters.linger_max_ns);
+  return is_busy(job) || (job.busy && job.idle_since_ns != 0 &&
+                          now_ns < later(job.idle_since_ns, longest_linger_ns));
+}
+
 bool may_stop(const JobView& claimant, const JobView& victim) {
   if (claimant.id == victim.id) {
     return false;

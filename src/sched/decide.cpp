@@ -15,6 +15,7 @@ void Engine::read_activity(u64 now_ns, Process& process) {
   if (!activity) {
     return;
   }
+  index_.attend(job_of(process));
   const bool was_busy = process.busy.value_or(false);
   const auto plausible = [&](u64 time_ns, u64 not_before_ns) {
     return time_ns > not_before_ns && time_ns <= now_ns ? time_ns : now_ns;
@@ -47,7 +48,7 @@ bool Engine::keeps_lease(const Process& process) const {
     return true;
   }
   const bool held = process.phase == Phase::stopped || process.phase == Phase::stopping;
-  return held && jobs_.at(process.job).down;
+  return held && process.job->down;
 }
 
 void Engine::extend_lease(u64 now_ns, Process& process) {
@@ -60,16 +61,20 @@ void Engine::extend_lease(u64 now_ns, Process& process) {
 }
 
 void Engine::do_what_is_due(u64 now_ns) {
-  for (auto& [id, process] : processes_) {
-    if (process.phase != Phase::running || process.busy.value_or(false)) {
-      read_activity(now_ns, process);
+  // By index, here and below: what is due at one job may call for attention to it.
+  for (std::size_t i = 0; i < index_.attended().size(); ++i) {
+    for (Process* process : index_.attended()[i]->processes) {
+      if (process->phase != Phase::running || process->busy.value_or(false)) {
+        read_activity(now_ns, *process);
+      }
+      if (process->answer_due_ns && now_ns >= *process->answer_due_ns) {
+        no_answer(now_ns, *process);
+      }
+      extend_lease(now_ns, *process);
     }
-    if (process.answer_due_ns && now_ns >= *process.answer_due_ns) {
-      no_answer(now_ns, process);
-    }
-    extend_lease(now_ns, process);
   }
-  for (auto& [id, job] : jobs_) {
+  for (std::size_t i = 0; i < index_.attended().size(); ++i) {
+    Job& job = *index_.attended()[i];
     std::erase_if(job.holds, [&](const Hold& hold) { return now_ns >= hold.until_ns; });
     if (job.blocked_until_ns && now_ns >= *job.blocked_until_ns) {
       job.blocked_until_ns.reset();
@@ -126,7 +131,7 @@ bool Engine::is_stoppable(const Job& job) const {
   });
 }
 
-void Engine::view_job(u64 now_ns, Job& job, policy::JobView& view) {
+void Engine::view_job(u64 now_ns, const Job& job, policy::JobView& view) const {
   view.id = job.id;
   view.work_class = job.work_class;
   view.priority = job.priority;
@@ -143,28 +148,65 @@ void Engine::view_job(u64 now_ns, Job& job, policy::JobView& view) {
                                     : 0;
   view.latency_target_ns = job.latency_target_ns;
   view_activity(job, view);
-  measure_bursts(now_ns, job, view);
   view.burst_ns = job.burst_ns.value();
 }
 
-void Engine::build_view(u64 now_ns) {
-  view_.now_ns = now_ns;
-  view_.jobs.resize(jobs_.size());
-  std::size_t used = 0;
-  for (auto& [id, job] : jobs_) {
-    if (job.holds.empty()) {
-      view_job(now_ns, job, view_.jobs[used++]);
-    }
-  }
-  view_.jobs.resize(used);
-  view_.nodes.clear();
+void Engine::view_nodes(policy::View& view) const {
+  view.nodes.clear();
   for (const auto& [gpu_id, node] : nodes_) {
-    view_.nodes.push_back(
+    view.nodes.push_back(
         {gpu_id, node.stop_ns.value().value_or(0), node.start_ns.value().value_or(0)});
   }
 }
 
+void Engine::build_view(u64 now_ns) {
+  index_.collect(viewed_);
+  std::erase_if(viewed_, [](const Job* job) { return !job->holds.empty(); });
+  view_.now_ns = now_ns;
+  view_.jobs.resize(viewed_.size());
+  for (std::size_t i = 0; i < viewed_.size(); ++i) {
+    policy::JobView& view = view_.jobs[i];
+    view_job(now_ns, *viewed_[i], view);
+    measure_bursts(now_ns, *viewed_[i], view);
+    view.burst_ns = viewed_[i]->burst_ns.value();
+  }
+  view_nodes(view_);
+}
+
+policy::View Engine::view_of_all(u64 now_ns) const {
+  policy::View view;
+  view.now_ns = now_ns;
+  for (const auto& [id, job] : jobs_) {
+    if (job.holds.empty()) {
+      view_job(now_ns, job, view.jobs.emplace_back());
+    }
+  }
+  view_nodes(view);
+  return view;
+}
+
+// It runs, nothing of it is due, and no policy would stop others for it. Once the policy has seen
+// it like this, only an event can change what is decided about it or because of it.
+bool Engine::is_at_rest(u64 now_ns, const Job& job) const {
+  if (job.down || !job.arrived || !job.holds.empty() || job.blocked_until_ns) {
+    return false;
+  }
+  const auto runs = [](const Process* process) {
+    return process->phase == Phase::running && !process->answer_due_ns;
+  };
+  policy::JobView activity;
+  view_activity(job, activity);
+  return std::all_of(job.processes.begin(), job.processes.end(), runs) &&
+         !policy::may_claim(now_ns, settings_.parameters, activity);
+}
+
+Job& Engine::viewed_job(JobId id) const {
+  return **std::lower_bound(viewed_.begin(), viewed_.end(), id,
+                            [](const Job* job, JobId wanted) { return job->id < wanted; });
+}
+
 void Engine::put_down(u64 now_ns, Job& job) {
+  index_.attend(job);
   job.down = true;
   job.arrived = false;
   job.since_ns = now_ns;
@@ -176,6 +218,7 @@ void Engine::put_down(u64 now_ns, Job& job) {
 }
 
 void Engine::let_up(u64 now_ns, Job& job) {
+  index_.attend(job);
   job.down = false;
   job.arrived = false;
   job.previous_stop_ns = now_ns - job.since_ns;
@@ -200,12 +243,13 @@ void Engine::settle(u64 now_ns) {
     latencies_.notify_to_decision.add(now_ns - *notice_ns_);
   }
   for (const JobId id : decision.stop) {
-    put_down(now_ns, jobs_.at(id));
+    put_down(now_ns, viewed_job(id));
   }
   for (const JobId id : decision.start) {
-    let_up(now_ns, jobs_.at(id));
+    let_up(now_ns, viewed_job(id));
   }
   notice_ns_.reset();
+  index_.release_if([&](const Job& job) { return is_at_rest(now_ns, job); });
   plan_wake(now_ns, decision.look_again_ns, room_wake_ns);
 }
 
@@ -219,19 +263,19 @@ void Engine::plan_wake(u64 now_ns, std::optional<u64> policy_wake_ns,
   if (room_wake_ns) {
     at(*room_wake_ns);
   }
-  for (const auto& [id, process] : processes_) {
-    if (process.answer_due_ns) {
-      at(*process.answer_due_ns);
+  for (const Job* job : index_.attended()) {
+    for (const Process* process : job->processes) {
+      if (process->answer_due_ns) {
+        at(*process->answer_due_ns);
+      }
+      if (keeps_lease(*process)) {
+        at(process->deadline_ns - settings_.lease_ns / 2);
+      }
     }
-    if (keeps_lease(process)) {
-      at(process.deadline_ns - settings_.lease_ns / 2);
+    if (job->blocked_until_ns) {
+      at(*job->blocked_until_ns);
     }
-  }
-  for (const auto& [id, job] : jobs_) {
-    if (job.blocked_until_ns) {
-      at(*job.blocked_until_ns);
-    }
-    for (const Hold& hold : job.holds) {
+    for (const Hold& hold : job->holds) {
       if (hold.holder != Hold::kRoom) {
         at(hold.until_ns);
       }
@@ -242,11 +286,13 @@ void Engine::plan_wake(u64 now_ns, std::optional<u64> policy_wake_ns,
 // An agent that starts its queues is not waited for, its own lease ends them.
 std::optional<u64> Engine::earliest_deadline_ns() const {
   std::optional<u64> earliest;
-  for (const auto& [id, process] : processes_) {
-    const bool counts = process.phase == Phase::stopped || process.phase == Phase::stopping ||
-                        (process.phase == Phase::starting && !is_inside(process.way));
-    if (counts) {
-      earliest = std::min(earliest.value_or(process.deadline_ns), process.deadline_ns);
+  for (const Job* job : index_.attended()) {
+    for (const Process* process : job->processes) {
+      const bool counts = process->phase == Phase::stopped || process->phase == Phase::stopping ||
+                          (process->phase == Phase::starting && !is_inside(process->way));
+      if (counts) {
+        earliest = std::min(earliest.value_or(process->deadline_ns), process->deadline_ns);
+      }
     }
   }
   return earliest;

@@ -36,7 +36,7 @@ const Process* Engine::find_pid(pid_t pid) const {
 
 const Job* Engine::find_job(ProcessId id) const {
   const Process* process = find(id);
-  return process == nullptr ? nullptr : &jobs_.at(process->job);
+  return process == nullptr ? nullptr : process->job;
 }
 
 void Engine::note(u64 now_ns, TraceKind kind, const Job& job, pid_t pid, i64 value) {
@@ -71,7 +71,7 @@ void Engine::enter_job(u64 now_ns, Process& process) {
     joined->since_ns = now_ns;
   }
   joined->processes.push_back(&process);
-  process.job = joined->id;
+  process.job = joined;
   joined->blocked_until_ns.reset();  // its processes are others now
   update_job(*joined);
   bring(now_ns, process);
@@ -81,6 +81,7 @@ void Engine::leave_job(u64 now_ns, Process& process) {
   Job& job = job_of(process);
   std::erase(job.processes, &process);
   if (job.processes.empty()) {
+    index_.remove(job);
     jobs_.erase(job.id);
     return;
   }
@@ -151,6 +152,8 @@ void Engine::update_job(Job& job) {
   }
   std::sort(job.nodes.begin(), job.nodes.end());
   job.nodes.erase(std::unique(job.nodes.begin(), job.nodes.end()), job.nodes.end());
+  index_.file(job, policy::is_ever_stopped(job.work_class, settings_.parameters));
+  index_.attend(job);
 }
 
 void Engine::agent_joined(u64 now_ns, ProcessId id, u32 abilities) {
@@ -237,6 +240,7 @@ void Engine::hold(u64 now_ns, ProcessId id, u64 holder, u64 until_ns) {
   if (Process* process = get(id); process != nullptr && !closed_) {
     Job& job = job_of(*process);
     job.holds.push_back({holder, until_ns});
+    index_.attend(job);
     if (!job.down) {
       put_down(now_ns, job);
     }
@@ -259,6 +263,7 @@ void Engine::configure(u64 now_ns, Settings settings) {
   settings_ = std::move(settings);
   for (auto& [id, job] : jobs_) {
     job.blocked_until_ns.reset();
+    update_job(job);  // the parameters say which classes may be stopped
   }
   for (auto& [id, process] : processes_) {
     process.ways.fill({});

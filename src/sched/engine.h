@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "policy/policy.h"
+#include "sched/job_index.h"
 #include "sched/report.h"
 #include "sched/room.h"
 #include "sched/tables.h"
@@ -101,13 +102,16 @@ class Engine {
   const Process* find(ProcessId id) const;
   const Process* find_pid(pid_t pid) const;
   const Job* find_job(ProcessId id) const;  // that a process belongs to
+  // Every job as the policy would see it now. What it sees in settle() is less, and must lead to
+  // the same decision.
+  policy::View view_of_all(u64 now_ns) const;
   Report report(u64 now_ns) const;
   const Trace& trace() const { return trace_; }
 
  private:
   // engine.cpp
   Process* get(ProcessId id);
-  Job& job_of(Process& process) { return jobs_.at(process.job); }
+  static Job& job_of(Process& process) { return *process.job; }
   void enter_job(u64 now_ns, Process& process);
   void leave_job(u64 now_ns, Process& process);
   void update_job(Job& job);
@@ -133,10 +137,13 @@ class Engine {
   bool keeps_lease(const Process& process) const;
   void extend_lease(u64 now_ns, Process& process);
   void build_view(u64 now_ns);
-  void view_job(u64 now_ns, Job& job, policy::JobView& view);
+  void view_job(u64 now_ns, const Job& job, policy::JobView& view) const;
+  void view_nodes(policy::View& view) const;
   static void view_activity(const Job& job, policy::JobView& view);
   void measure_bursts(u64 now_ns, Job& job, const policy::JobView& view);
   bool is_stoppable(const Job& job) const;
+  bool is_at_rest(u64 now_ns, const Job& job) const;
+  Job& viewed_job(JobId id) const;
   void put_down(u64 now_ns, Job& job);
   void let_up(u64 now_ns, Job& job);
   void plan_wake(u64 now_ns, std::optional<u64> policy_wake_ns, std::optional<u64> room_wake_ns);
@@ -153,9 +160,12 @@ class Engine {
   std::map<ProcessId, Process> processes_;
   std::map<JobId, Job> jobs_;
   std::map<u32, NodeRecord> nodes_;  // by gpu_id
+  JobIndex index_;
   Latencies latencies_;
   Trace trace_;
-  policy::View view_;  // kept for its memory: building it on the way to a stop allocates nothing
+  // Kept for their memory: to build a view on the way to a stop allocates nothing.
+  policy::View view_;
+  std::vector<Job*> viewed_;  // by id; without those that are held, view_.jobs
   std::vector<ProcessId> woken_;
   std::optional<u64> wake_ns_;
   std::optional<u64> notice_ns_;  // when the online work began that has not been decided about yet

@@ -33,23 +33,22 @@ struct Latencies {
 class Allowance {
  public:
   void take(u64 now_ns, double per_second, double burst, double amount = 1) {
-    refill(now_ns, per_second, burst);
-    level_ -= amount;
+    level_ = level_at(now_ns, per_second, burst) - amount;
+    since_ns_ = now_ns;
   }
   // When there will be one more to take; in the past or `now_ns` if there is one.
-  u64 next_ns(u64 now_ns, double per_second, double burst) {
-    refill(now_ns, per_second, burst);
-    if (level_ >= 1) {
+  u64 next_ns(u64 now_ns, double per_second, double burst) const {
+    const double level = level_at(now_ns, per_second, burst);
+    if (level >= 1) {
       return now_ns;
     }
-    return now_ns + static_cast<u64>((1 - level_) / per_second * 1e9) + 1;
+    return now_ns + static_cast<u64>((1 - level) / per_second * 1e9) + 1;
   }
 
  private:
-  void refill(u64 now_ns, double per_second, double burst) {
+  double level_at(u64 now_ns, double per_second, double burst) const {
     const double gained = static_cast<double>(now_ns - since_ns_) * 1e-9 * per_second;
-    level_ = since_ns_ == 0 ? burst : std::min(burst, level_ + gained);
-    since_ns_ = now_ns;
+    return since_ns_ == 0 ? burst : std::min(burst, level_ + gained);
   }
   double level_ = 0;
   u64 since_ns_ = 0;

@@ -80,8 +80,8 @@ std::optional<u64> Engine::keep_room(u64 now_ns) {
     std::erase_if(job.holds, [](const Hold& hold) { return hold.holder == Hold::kRoom; });
   };
   if (!settings_.make_room || closed_) {
-    for (auto& [id, job] : jobs_) {
-      let_go(job);
+    for (Job* job : index_.attended()) {  // who is held is
+      let_go(*job);
     }
     return std::nullopt;
   }

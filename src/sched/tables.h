@@ -63,10 +63,12 @@ struct WayRecord {
   std::string reason;  // why it did not work
 };
 
+struct Job;
+
 struct Process {
   ProcessId id = 0;
   ProcessFacts facts;
-  JobId job = 0;
+  Job* job = nullptr;  // never empty; the table's nodes stay where they are
 
   bool has_agent = false;
   u32 abilities = 0;
@@ -109,12 +111,13 @@ struct Job {
   discover::WorkClass work_class = discover::WorkClass::normal;
   u32 priority = 7;
   bool governs_others = false;
-  std::vector<u32> nodes;
+  std::vector<u32> nodes;  // sorted
   std::optional<u64> latency_target_ns;
 
-  bool down = false;    // wanted stopped
-  bool arrived = true;  // all processes are where `down` wants them
-  u64 since_ns = 0;     // since when `down` is what it is
+  bool attended = false;  // JobIndex: not at rest
+  bool down = false;      // wanted stopped
+  bool arrived = true;    // all processes are where `down` wants them
+  u64 since_ns = 0;       // since when `down` is what it is
   u64 previous_stop_ns = 0;
   std::optional<u64> notice_ns;  // the beginning of the online work that this stop is for
   std::vector<Hold> holds;

@@ -60,6 +60,7 @@ void Engine::bring(u64 now_ns, Process& process) {
 }
 
 void Engine::order(u64 now_ns, Process& process, Verb verb, Phase phase) {
+  index_.attend(job_of(process));
   process.phase = phase;
   process.sequence = next_sequence_++;
   process.answer_due_ns = now_ns + settings_.answer_ns;
@@ -76,9 +77,8 @@ void Engine::order(u64 now_ns, Process& process, Verb verb, Phase phase) {
 void Engine::order_prepare(u64, Process& process) {
   const Job& job = job_of(process);
   const auto way = best_way(process);
-  const bool may_be_stopped =
-      job.work_class == discover::WorkClass::offline ||
-      (job.work_class == discover::WorkClass::normal && settings_.parameters.stop_normal);
+  const bool may_be_stopped = job.work_class != discover::WorkClass::online &&
+                              policy::is_ever_stopped(job.work_class, settings_.parameters);
   if (closed_ || process.prepared || process.prepare_sequence != 0 || !way || is_inside(*way) ||
       !may_be_stopped) {
     return;
@@ -102,6 +102,7 @@ void Engine::answered(u64 now_ns, ProcessId id, const Answer& answer) {
       if (answer.error == EBUSY && !best_way(*process)) {
         // Another debugger has it, and will let go of it some day.
         job_of(*process).blocked_until_ns = now_ns + settings_.retry_ns;
+        index_.attend(job_of(*process));
       }
     }
     return;
@@ -200,6 +201,7 @@ void Engine::job_failed(u64 now_ns, Job& job, const std::string& reason, int err
   ++job.failures;
   job.holds.clear();
   job.blocked_until_ns = now_ns + settings_.retry_ns;
+  index_.attend(job);
   if (job.down) {
     let_up(now_ns, job);
   }

@@ -189,6 +189,39 @@ RC_GTEST_PROP(EveryPolicy, SaysWhenToLookAgain, ()) {
   });
 }
 
+// Those that are up, and neither may claim nor are of a class that is stopped: the engine does not
+// even show them.
+RC_GTEST_PROP(EveryPolicy, DecidesTheSameWithoutJobsAtRest, ()) {
+  for_every_policy([](const Policy& policy, const View& view, const Parameters& parameters,
+                      const Decision& made) {
+    View less = view;
+    std::erase_if(less.jobs, [&](const JobView& job) {
+      return !down(job) && !may_claim(view.now_ns, parameters, job) &&
+             !is_ever_stopped(job.work_class, parameters);
+    });
+    const Decision decision = policy.decide(less, parameters);
+    RC_ASSERT(decision.stop == made.stop);
+    RC_ASSERT(decision.start == made.start);
+    RC_ASSERT(decision.look_again_ns == made.look_again_ns);
+  });
+}
+
+// And neither does it show those that could be stopped while nobody on their nodes may claim.
+RC_GTEST_PROP(EveryPolicy, LeavesJobsAloneWhereNobodyMayClaim, ()) {
+  for_every_policy(
+      [](const Policy& policy, View view, const Parameters& parameters, const Decision&) {
+        for (JobView& job : view.jobs) {
+          job.busy = false;
+          job.idle_since_ns = 0;
+          job.state = JobState::running;
+        }
+        const Decision decision = policy.decide(view, parameters);
+        RC_ASSERT(decision.stop.empty());
+        RC_ASSERT(decision.start.empty());
+        RC_ASSERT(!decision.look_again_ns);
+      });
+}
+
 TEST(PolicyTable, FindsPoliciesByName) {
   for (const Policy& policy : policies()) {
     EXPECT_EQ(find(policy.name), &policy);
