@@ -1,17 +1,9 @@
 #include "kfd/calls.h"
 
-#include <sys/ioctl.h>
+#include "kfd/request.h"
 
 namespace gp::kfd {
 namespace {
-
-constexpr u32 kReadBack = _IOC_READ, kPassIn = _IOC_WRITE, kBoth = _IOC_READ | _IOC_WRITE;
-
-template <class Args>
-int call(const Channel& channel, u32 direction, u32 nr, Args& args) {
-  return channel.ioctl(channel.context, channel.fd,
-                       _IOC(direction, abi::kKfdIoctlBase, nr, sizeof(Args)), &args);
-}
 
 abi::DbgTrapArgs debug_args(pid_t pid, u32 op) {
   abi::DbgTrapArgs args = {};
@@ -22,8 +14,6 @@ abi::DbgTrapArgs debug_args(pid_t pid, u32 op) {
 int debug_call(const Channel& channel, abi::DbgTrapArgs& args) {
   return call(channel, kBoth, abi::kfd_dbg_trap, args);
 }
-
-u64 address_of(const void* pointer) { return reinterpret_cast<u64>(pointer); }
 
 u32 safe_grace(u32 grace) {
   constexpr u32 kLeast = 1, kMost = 255;

@@ -7,6 +7,8 @@
 
 namespace gp::mechanism {
 
+Result<std::unique_ptr<Attachment>> attach_kernel(const discover::ProcessKey& target,
+                                                  const AttachOptions& options);
 // An Attachment that closes the device after everything else of it.
 Result<std::unique_ptr<Attachment>> attach_debugger(const discover::ProcessKey& target,
                                                     const AttachOptions& options);

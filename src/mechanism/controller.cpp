@@ -1,4 +1,5 @@
-// Stopping, starting and extending; lease_keeper.cpp has what happens by itself.
+// Jobs, deadlines and events; lease_stops.cpp has stopping and starting, lease_keeper.cpp what
+// happens by itself.
 #include "mechanism/controller.h"
 
 #include <fmt/format.h>
@@ -15,26 +16,6 @@
 #include "mechanism/target_process.h"
 
 namespace gp::mechanism {
-namespace {
-
-u64 nanoseconds(Clock::time_point time) {
-  return static_cast<u64>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count());
-}
-
-Status check_each_once(std::span<const Target> targets) {
-  for (std::size_t i = 0; i < targets.size(); i++) {
-    for (std::size_t j = 0; j < i; j++) {
-      if (targets[i].process.pid == targets[j].process.pid) {
-        return Error{EINVAL, fmt::format("pid {} is named twice", targets[i].process.pid),
-                     "name all its queues in one target"};
-      }
-    }
-  }
-  return ok();
-}
-
-}  // namespace
 
 LeasingController::~LeasingController() {
   {
@@ -86,141 +67,11 @@ Result<std::vector<KnownQueue>> LeasingController::queues(const discover::Proces
   return TRY(find_job(process))->queues();
 }
 
-Result<std::vector<Held>> LeasingController::reserve(LeaseId lease,
-                                                     std::span<const Target> targets) {
-  std::vector<Held> held;
-  for (const Target& target : targets) {
-    Status status = check_queue_ids(target.process.pid, target.queue_ids);
-    if (status) {
-      auto job = find_job(target.process);
-      if (job) {
-        const std::lock_guard lock(mutex_);
-        status = (*job)->reserve(lease, target.queue_ids);
-        held.push_back({*job, target.queue_ids, UniqueFd()});
-      } else {
-        status = std::move(job.error());
-      }
-    }
-    if (!status) {
-      release(lease, held);
-      return std::move(status.error());
-    }
-  }
-  return held;
-}
-
-void LeasingController::release(LeaseId lease, std::span<const Held> held) {
-  const std::lock_guard lock(mutex_);
-  for (const Held& each : held) {
-    each.job->release(lease);
-  }
-}
-
-Status LeasingController::stop_targets(std::span<const Target> targets, const LeaseOptions& options,
-                                       std::vector<Held>& held, LeaseReport& report) {
-  for (std::size_t i = 0; i < targets.size(); i++) {
-    bool others = false;
-    {
-      // Besides this lease: may the job change its mechanism?
-      const std::lock_guard lock(mutex_);
-      others = held[i].job->is_held_besides(report.lease);
-    }
-    DriverCall call;
-    auto stopped = held[i].job->stop(targets[i], options, others, call);
-    if (!stopped) {
-      for (std::size_t j = 0; j < i; j++) {
-        if (const Status undone = held[j].job->start(held[j].queue_ids); !undone) {
-          log_warning("{}", undone.error().message());
-        }
-      }
-      return std::move(stopped.error());
-    }
-    held[i].gone = held[i].job->watch_end();
-    report.times.driver_ns += call.exit_ns - call.entry_ns;
-    if (i == 0) {
-      report.times.before_ns = call.entry_ns;  // made relative by the caller
-    }
-    report.targets.push_back(std::move(*stopped));
-  }
-  return ok();
-}
-
-Result<LeaseReport> LeasingController::stop(std::span<const Target> targets,
-                                            const LeaseOptions& options) {
-  const auto called = Clock::now();
-  if (targets.empty()) {
-    return Error{EINVAL, "a lease needs at least one process", ""};
-  }
-  if (options.duration <= options.duration.zero() || options.duration > kLongestLease) {
-    return Error{
-        EINVAL,
-        fmt::format(
-            "a lease cannot last {} ms",
-            std::chrono::duration_cast<std::chrono::milliseconds>(options.duration).count()),
-        "more than 0, at most 24 hours"};
-  }
-  TRY(driver_grace(options.stop));
-  TRY(check_each_once(targets));
-  Lease lease;
-  lease.deadline = called + options.duration;
-  if (options.owner != 0 && options.owner != ::getpid()) {
-    lease.owner = TRY(open_target({options.owner, 0}));
-  }
-  LeaseReport report;
-  {
-    const std::lock_guard lock(mutex_);
-    report.lease = lease.id = ++last_lease_;
-  }
-  lease.held = TRY(reserve(lease.id, targets));
-  if (Status stopped = stop_targets(targets, options, lease.held, report); !stopped) {
-    release(lease.id, lease.held);
-    return std::move(stopped.error());
-  }
-  {
-    const std::lock_guard lock(mutex_);
-    // Waking a thread takes longer than all the rest here: only if it would sleep too long, or has
-    // something new to watch.
-    const bool watches =
-        lease.owner || std::any_of(lease.held.begin(), lease.held.end(),
-                                   [](const Held& held) { return static_cast<bool>(held.gone); });
-    if (watches || lease.deadline < keeper_sleeps_until_) {
-      wake(wake_event_);
-    }
-    leases_.emplace(lease.id, std::move(lease));
-  }
-  CallTimes& times = report.times;
-  times.before_ns -= std::min(times.before_ns, nanoseconds(called));
-  const u64 total = nanoseconds(Clock::now()) - nanoseconds(called);
-  times.after_ns = total - std::min(total, times.before_ns + times.driver_ns);
-  return report;
-}
-
-Status LeasingController::start(LeaseId id) {
-  std::unique_lock lock(mutex_);
-  auto node = leases_.extract(id);
-  lock.unlock();
-  if (node.empty()) {
-    return Error{ENOENT, fmt::format("there is no lease {}", id), "it may have ended by itself"};
-  }
-  return end(node.mapped());
-}
-
-Status LeasingController::end(Lease& lease) {
-  Status first = ok();
-  for (const Held& held : lease.held) {
-    Status started = held.job->start(held.queue_ids);
-    if (!started && first) {
-      first = std::move(started);
-    }
-  }
-  release(lease.id, lease.held);
-  return first;
-}
-
 Status LeasingController::extend(LeaseId id, std::chrono::nanoseconds duration) {
   if (duration <= duration.zero() || duration > kLongestLease) {
     return Error{EINVAL, "a lease lasts more than 0 and at most 24 hours", ""};
   }
+  Clock::time_point latest;
   {
     const std::lock_guard lock(mutex_);
     const auto found = leases_.find(id);
@@ -228,9 +79,18 @@ Status LeasingController::extend(LeaseId id, std::chrono::nanoseconds duration) 
       return Error{ENOENT, fmt::format("there is no lease {}", id), "it may have ended by itself"};
     }
     found->second.deadline = Clock::now() + duration;
+    latest = latest_deadline();
   }
   wake(wake_event_);
-  return ok();
+  return set_driver_deadline(latest);
+}
+
+Clock::time_point LeasingController::latest_deadline() const {
+  auto latest = Clock::time_point::min();
+  for (const auto& [id, lease] : leases_) {
+    latest = std::max(latest, lease.deadline);
+  }
+  return latest;
 }
 
 std::vector<LeaseEvent> LeasingController::take_events() {
@@ -256,8 +116,12 @@ Result<std::unique_ptr<Controller>> Controller::create(const AttachOptions& opti
   if (!wake_event || !user_event) {
     return Error{errno, "cannot make an eventfd", ""};
   }
+  AttachOptions shared = options;
+  if (!shared.kernel_session) {
+    shared.kernel_session = make_kernel_session(options);
+  }
   return std::unique_ptr<Controller>(
-      std::make_unique<LeasingController>(options, std::move(wake_event), std::move(user_event)));
+      std::make_unique<LeasingController>(shared, std::move(wake_event), std::move(user_event)));
 }
 
 }  // namespace gp::mechanism

@@ -70,9 +70,15 @@ class Controller {
   virtual Status prepare(const discover::ProcessKey& process, std::optional<Id> mechanism) = 0;
   // All or nothing: if a target fails, those before it run again and the error says which failed.
   // A queue that another lease holds already is refused with EBUSY.
+  // Where the mechanism can, one driver call stops all targets.
   virtual Result<LeaseReport> stop(std::span<const Target> targets,
                                    const LeaseOptions& options) = 0;
   virtual Status start(LeaseId lease) = 0;
+  // Many at once, each target under a lease of its own that can be ended and extended alone. One
+  // result for each, in their order; the time of a call is in the first report it was made for.
+  virtual std::vector<Result<LeaseReport>> stop_each(std::span<const Target> targets,
+                                                     const LeaseOptions& options) = 0;
+  virtual std::vector<Status> start_each(std::span<const LeaseId> leases) = 0;
   virtual Status extend(LeaseId lease, std::chrono::nanoseconds duration) = 0;
   // What the driver says of an attached process's queues; attaches if need be.
   virtual Result<std::vector<KnownQueue>> queues(const discover::ProcessKey& process) = 0;

@@ -8,7 +8,6 @@
 // It acts on the process that opened the file, so the target's own /dev/kfd is needed, and the
 // calling thread must ptrace it.
 #include <fmt/format.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -16,7 +15,6 @@
 #include <optional>
 
 #include "kfd/calls.h"
-#include "kfd/os.h"
 #include "mechanism/attachments.h"
 #include "mechanism/guardian_process.h"
 #include "mechanism/inside/debug_session.h"
@@ -42,33 +40,13 @@ Error pause_error(pid_t pid, const char* what, int error) {
   }
 }
 
-// The number of a descriptor of /dev/kfd in the target; the virtual GPU's is a memory file.
-Result<int> find_kfd_descriptor(pid_t pid) {
-  kfd::Os& os = kfd::system_os();
-  const std::string directory = fmt::format("/proc/{}/fd", pid);
-  const auto names = os.list_directory(directory);
-  if (!names) {
-    return Error{EPERM, fmt::format("cannot see the files of {}", describe_process(pid)),
-                 "it belongs to another user: run as root or with CAP_SYS_PTRACE"};
-  }
-  for (const std::string& name : *names) {
-    const auto link = os.read_link(fmt::format("{}/{}", directory, name));
-    if (link && (*link == "/dev/kfd" || *link == "/memfd:kfd (deleted)")) {
-      return std::stoi(name);
-    }
-  }
-  return Error{ENOENT, fmt::format("{} has no GPU queues", describe_process(pid)),
-               "it has not opened /dev/kfd"};
-}
-
 Result<UniqueFd> take_kfd(pid_t pid, int pidfd) {
-  const int number = TRY(find_kfd_descriptor(pid));
-  UniqueFd fd(static_cast<int>(::syscall(SYS_pidfd_getfd, pidfd, number, 0)));
-  if (!fd) {
-    return Error{errno, fmt::format("cannot get /dev/kfd of {}", describe_process(pid)),
-                 "it needs CAP_SYS_PTRACE, or the same user"};
+  const std::vector<int> numbers = TRY(kfd_descriptors(pid));
+  if (numbers.empty()) {
+    return Error{ENOENT, fmt::format("{} has no GPU queues", describe_process(pid)),
+                 "it has not opened /dev/kfd"};
   }
-  return fd;
+  return copy_descriptor(pid, pidfd, numbers.front());
 }
 
 class PausedProcess final : public Tracee {

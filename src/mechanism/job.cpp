@@ -23,14 +23,14 @@ bool is_readable(int descriptor) {
   pollfd fd{descriptor, POLLIN, 0};
   return descriptor >= 0 && ::poll(&fd, 1, 0) == 1;
 }
+
+}  // namespace
+
 bool has_gone(const Attachment& attachment) { return is_readable(attachment.gone_fd()); }
 
-// The request is at fault, or the process: another mechanism would say the same.
 bool is_final(int code) {
   return code == EINVAL || code == ENOENT || code == ESRCH || code == E2BIG;
 }
-
-}  // namespace
 
 bool Job::has_ended() const { return is_readable(pidfd_.get()); }
 
@@ -92,8 +92,8 @@ Status Job::attach_locked(std::optional<Id> wanted, bool held, std::span<const I
   const bool own = process_.pid == ::getpid();
   std::optional<Error> first_error;
   for (const Info& mechanism : table()) {
-    const bool fits = wanted ? mechanism.id == *wanted
-                             : mechanism.by_default && (mechanism.place == Place::inside) == own;
+    const bool reaches = mechanism.id == Id::kernel || (mechanism.place == Place::inside) == own;
+    const bool fits = wanted ? mechanism.id == *wanted : mechanism.by_default && reaches;
     if (!fits || std::find(not_these.begin(), not_these.end(), mechanism.id) != not_these.end()) {
       continue;
     }
@@ -103,10 +103,12 @@ Status Job::attach_locked(std::optional<Id> wanted, bool held, std::span<const I
       return ok();
     }
     log_debug("{} cannot be used: {}", mechanism.name, attached.error().message());
-    if (!first_error) {
+    const bool final = is_final(attached.error().code);
+    // That the driver lacks something says less than what the next mechanism says.
+    if (!first_error || first_error->code == EOPNOTSUPP) {
       first_error = std::move(attached.error());
     }
-    if (is_final(first_error->code)) {
+    if (final) {
       break;
     }
   }
@@ -155,6 +157,10 @@ Result<TargetReport> Job::stop_locked(const Target& target, const StopOptions& o
 
 Status Job::start(std::span<const u32> ids) {
   const std::lock_guard lock(call_mutex_);
+  return start_locked(ids);
+}
+
+Status Job::start_locked(std::span<const u32> ids) {
   if (!attachment_ || has_gone(*attachment_)) {
     attachment_.reset();
     return ok();  // what has gone is not stopped

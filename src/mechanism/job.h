@@ -14,6 +14,13 @@
 
 namespace gp::mechanism {
 
+// The process of an attachment, or the program it ran, has.
+bool has_gone(const Attachment& attachment);
+// The request is at fault, or the process: another mechanism would say the same.
+bool is_final(int code);
+
+struct JobStop;
+
 class Job {
  public:
   // `pidfd` is of the process.
@@ -42,6 +49,10 @@ class Job {
                             DriverCall& call);
   // If it fails everything is let go of, which starts the queues too.
   Status start(std::span<const u32> ids);
+  // The same for several jobs, each for itself: with one driver call for those that can be stopped
+  // together, and one after the other for the rest.
+  static void stop_together(std::span<JobStop> stops, const LeaseOptions& options);
+  static void start_together(std::span<JobStop> jobs);
   Result<std::vector<KnownQueue>> queues();
   // Lets go of the process.
   Status detach();
@@ -53,6 +64,15 @@ class Job {
   Status attach_locked(std::optional<Id> wanted, bool held, std::span<const Id> not_these);
   Result<TargetReport> stop_locked(const Target& target, const StopOptions& options,
                                    DriverCall& call);
+  Status start_locked(std::span<const u32> ids);
+  // job_batch.cpp
+  Batch* batch_for(std::optional<Id> wanted, bool held);
+  Batch* batch_locked();
+  static std::vector<std::unique_lock<std::mutex>> lock_all(std::span<JobStop* const> jobs);
+  static std::vector<AttachedQueues> queues_of(std::span<JobStop* const> jobs);
+  static void stop_by_batch(std::vector<JobStop*>& jobs, Batch& batch, const LeaseOptions& options,
+                            std::vector<JobStop*>& rest);
+  static void start_by_batch(std::vector<JobStop*>& jobs, Batch& batch);
 
   const discover::ProcessKey process_;
   const UniqueFd pidfd_;
@@ -62,6 +82,17 @@ class Job {
 
   mutable std::mutex call_mutex_;  // of attachment_
   std::unique_ptr<Attachment> attachment_;
+};
+
+// One job of several that are stopped or started together.
+struct JobStop {
+  std::shared_ptr<Job> job;
+  std::vector<u32> queue_ids;  // none: all
+  bool held = false;           // by another lease as well
+  // After stop_together(). Those that were stopped by one call have the same.
+  Result<TargetReport> report = TargetReport{};
+  DriverCall call;
+  Status started = ok();  // after start_together()
 };
 
 }  // namespace gp::mechanism

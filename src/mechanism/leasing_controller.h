@@ -59,6 +59,9 @@ class LeasingController final : public Controller {
   Status prepare(const discover::ProcessKey& process, std::optional<Id> mechanism) override;
   Result<LeaseReport> stop(std::span<const Target> targets, const LeaseOptions& options) override;
   Status start(LeaseId lease) override;
+  std::vector<Result<LeaseReport>> stop_each(std::span<const Target> targets,
+                                             const LeaseOptions& options) override;
+  std::vector<Status> start_each(std::span<const LeaseId> leases) override;
   Status extend(LeaseId lease, std::chrono::nanoseconds duration) override;
   Result<std::vector<KnownQueue>> queues(const discover::ProcessKey& process) override;
   int event_fd() const override { return user_event_.get(); }
@@ -66,13 +69,20 @@ class LeasingController final : public Controller {
 
  private:
   Result<JobPtr> find_job(const discover::ProcessKey& process);
-  Result<std::vector<Held>> reserve(LeaseId lease, std::span<const Target> targets);
-  Status stop_targets(std::span<const Target> targets, const LeaseOptions& options,
-                      std::vector<Held>& held, LeaseReport& report);
-  void release(LeaseId lease, std::span<const Held> held);
+  // lease_stops.cpp
+  Result<Lease> new_lease(Clock::time_point called, const LeaseOptions& options);
+  Result<JobStop> reserve(LeaseId lease, const Target& target);
+  void release(LeaseId lease, std::span<const JobStop> stops);
+  // With the deadline the driver is told of: the latest of all leases, this one included.
+  LeaseOptions with_deadline(const LeaseOptions& options, Clock::time_point deadline);
+  // What has been tried becomes a lease, or is undone.
+  Result<LeaseReport> conclude(Lease lease, std::span<JobStop> stops, Clock::time_point called);
+  void enter(Lease lease);
   // Starts what the lease holds. The lease has been taken out of the table.
   Status end(Lease& lease);
   void end_by_itself(LeaseId id, LeaseEnd why);
+  Clock::time_point latest_deadline() const;  // under the lock
+  Status set_driver_deadline(Clock::time_point latest);
 
   void keep_leases();
   struct Watched {

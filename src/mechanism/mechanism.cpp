@@ -12,10 +12,14 @@
 namespace gp::mechanism {
 namespace {
 
-// Best first: what stops all queues with one call and needs no privilege, then from outside, then
-// what costs a call per queue, then what is off unless configured.
+// Best first: what stops any number of processes with one call, then what stops all queues of one
+// and needs no privilege, then from outside, then what costs a call per queue, then what is off
+// unless configured.
 // clang-format off
 constexpr Info kTable[] = {
+  {Id::kernel, "kernel", 3, Place::outside, Scope::queue, Cost::call_per_stop, true,
+   "an amdkfd with gpreempt's patches (docs/kernel.md); the same user, ptrace or CAP_SYS_NICE",
+   "one unmap for any number of processes; the kernel starts the queues if we die or hang"},
   {Id::self_debug, "self-debug", 3, Place::inside, Scope::queue, Cost::call_per_process, true,
    "KFD 1.13 (Linux 6.5), a runtime that calls RUNTIME_ENABLE, gfx9 or later",
    "excludes rocgdb on the process"},
@@ -62,6 +66,7 @@ Result<std::unique_ptr<Attachment>> attach(Id id, const discover::ProcessKey& ta
     return needs_agent(info(id), target.pid);
   }
   switch (id) {
+    case Id::kernel: return attach_kernel(target, options);
     case Id::debugger: return attach_debugger(target, options);
     case Id::criu: return attach_criu(target, options);
     default: return attach_inside(id, options);

@@ -7,11 +7,14 @@
 //   start   queues back
 //   detach  all queues running, every trace undone; also what the destructor does
 //
+// Where one driver call can stop queues of several processes, their attachments share a Batch.
+//
 // An Attachment knows what it has stopped and never stops a queue twice: the driver would unmap and
 // map the whole node once more for nothing. It is for one caller at a time; users of this layer
 // hold leases (controller.h).
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <span>
@@ -25,11 +28,12 @@
 
 namespace gp::mechanism {
 
-enum class Id { update_queue, self_debug, early_ioctl, debugger, criu };
+enum class Id { kernel, update_queue, self_debug, early_ioctl, debugger, criu };
 
-enum class Place { inside, outside };                  // of the target process
-enum class Scope { queue, process };                   // the least it can stop
-enum class Cost { call_per_queue, call_per_process };  // driver calls, each unmaps whole nodes
+enum class Place { inside, outside };  // of the target process
+enum class Scope { queue, process };   // the least it can stop
+// Driver calls, each of which unmaps whole nodes; call_per_stop: one for any number of processes.
+enum class Cost { call_per_queue, call_per_process, call_per_stop };
 
 struct Info {
   Id id;
@@ -73,6 +77,11 @@ struct StopOptions {
   // Time running waves get to end by themselves, in 1024 GPU clocks; the hardware takes 1..255.
   // Empty: the driver's default.
   std::optional<u32> grace_1k_clocks;
+  // Until when the caller has started the queues again. A driver that keeps deadlines is told, and
+  // starts them a moment later if the caller has not. Empty: none.
+  std::optional<std::chrono::steady_clock::time_point> deadline;
+  // Without it the reports of stop_all() may lack queues: who does not look at them saves the time.
+  bool report_queues = true;
 };
 
 // CLOCK_MONOTONIC when the driver was entered and left by the last stop.
@@ -80,6 +89,8 @@ struct DriverCall {
   u64 entry_ns = 0;
   u64 exit_ns = 0;
 };
+
+class Batch;
 
 class Attachment {
  public:
@@ -99,17 +110,45 @@ class Attachment {
   // with ESRCH. -1: it cannot go without us.
   virtual int gone_fd() const = 0;
   virtual DriverCall last_stop() const = 0;
+  // Attachments that have the same can be stopped, and started, by one driver call. nullptr: each
+  // needs a call of its own.
+  virtual Batch* batch() { return nullptr; }
 };
+
+// Queues of one attached process. No ids: all of them, and those created before they are started.
+struct AttachedQueues {
+  Attachment* attachment = nullptr;
+  std::span<const u32> queue_ids;
+};
+
+class Batch {
+ public:
+  virtual ~Batch() = default;
+  // Stops them all with one driver call. One result for each, in their order, as from the
+  // attachment's own stop(): one that fails does not keep the others from being stopped.
+  virtual std::vector<Result<std::vector<QueueReport>>> stop(std::span<const AttachedQueues> queues,
+                                                             const StopOptions& options) = 0;
+  virtual std::vector<Status> start(std::span<const AttachedQueues> queues) = 0;
+  // The deadline of everything that is stopped, those of other calls included.
+  virtual Status set_deadline(std::chrono::steady_clock::time_point deadline) = 0;
+};
+
+class KernelSession;
 
 struct AttachOptions {
   bool early_ioctl = false;  // the configuration says that the driver has PREEMPT_QUEUE (0x87)
   // Whoever debugged the target is known to be dead: should its session still be there, it is ended
   // first.
   bool take_over = false;
+  // `kernel`: what its attachments share, so that they can be stopped together; made by
+  // make_kernel_session(). Empty: each attachment has one of its own.
+  std::shared_ptr<KernelSession> kernel_session;
   // Every driver call goes through this: tests and benchmarks watch, or fail, what is called.
   kfd::IoctlFunction ioctl = kfd::system_ioctl;
   void* ioctl_context = nullptr;
 };
+
+std::shared_ptr<KernelSession> make_kernel_session(const AttachOptions& options);
 
 // Tries it out where nothing less tells: a debugger is attached and detached again.
 Probe probe(Id id, const discover::ProcessKey& target, const AttachOptions& options = {});

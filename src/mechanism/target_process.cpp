@@ -102,6 +102,33 @@ Result<UniqueFd> open_target(const discover::ProcessKey& key) {
   return pidfd;
 }
 
+Result<std::vector<int>> kfd_descriptors(pid_t pid) {
+  kfd::Os& os = kfd::system_os();
+  const std::string directory = fmt::format("/proc/{}/fd", pid);
+  const auto names = os.list_directory(directory);
+  if (!names) {
+    return Error{EPERM, fmt::format("cannot see the files of {}", describe_process(pid)),
+                 "it belongs to another user: run as root or with CAP_SYS_PTRACE"};
+  }
+  std::vector<int> numbers;
+  for (const std::string& name : *names) {
+    const auto link = os.read_link(fmt::format("{}/{}", directory, name));
+    if (link && (*link == "/dev/kfd" || *link == "/memfd:kfd (deleted)")) {
+      numbers.push_back(number_at<int>(name));
+    }
+  }
+  return numbers;
+}
+
+Result<UniqueFd> copy_descriptor(pid_t pid, int pidfd, int number) {
+  UniqueFd fd(static_cast<int>(::syscall(SYS_pidfd_getfd, pidfd, number, 0)));
+  if (!fd) {
+    return Error{errno, fmt::format("cannot get /dev/kfd of {}", describe_process(pid)),
+                 "it needs CAP_SYS_PTRACE, or the same user"};
+  }
+  return fd;
+}
+
 Result<UniqueFd> open_kfd() {
   UniqueFd fd(::open("/dev/kfd", O_RDWR | O_CLOEXEC));
   if (fd) {

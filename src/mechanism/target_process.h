@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
@@ -28,6 +29,12 @@ std::string describe_process(pid_t pid);
 // A pidfd of the process that the key names. ESRCH if it has gone, is a zombie, or the pid is now
 // another process's.
 Result<UniqueFd> open_target(const discover::ProcessKey& key);
+
+// The numbers of the descriptors of /dev/kfd that the process has; the virtual GPU's are memory
+// files. EPERM if its files may not be seen.
+Result<std::vector<int>> kfd_descriptors(pid_t pid);
+// A copy of a descriptor of the process behind `pidfd`; pidfd_getfd(2) wants ptrace access to it.
+Result<UniqueFd> copy_descriptor(pid_t pid, int pidfd, int number);
 
 // The device, opened; with the hint that helps if it cannot be.
 Result<UniqueFd> open_kfd();

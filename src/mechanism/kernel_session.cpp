@@ -1,0 +1,298 @@
+#include "mechanism/kernel_session.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/log.h"
+#include "mechanism/inside/debug_session.h"
+#include "mechanism/kernel_attachment.h"
+#include "mechanism/kernel_errors.h"
+#include "mechanism/queue_set.h"
+#include "mechanism/target_process.h"
+
+namespace gp::mechanism {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+// Our own leases end first: what the kernel ends, it ends without telling us. Also the resolution
+// of the kernel's timers.
+constexpr auto kMargin = 100ms;
+// A deadline of the kernel that is later than need be by this much is brought forward.
+constexpr auto kTooLate = 1s;
+
+u32 milliseconds_until(Clock::time_point time) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(time - Clock::now()).count();
+  return static_cast<u32>(std::clamp<i64>(left, 1, ~u32{0}));
+}
+
+}  // namespace
+
+std::shared_ptr<KernelSession> make_kernel_session(const AttachOptions& options) {
+  return std::make_shared<KernelSession>(options);
+}
+
+// The entries of all requests of a call. Requests whose process cannot be named have none.
+class KernelSession::Entries {
+ public:
+  explicit Entries(std::span<const KernelRequest> requests) {
+    parts_.reserve(requests.size());
+    for (const KernelRequest& request : requests) {
+      Part part{entries_.size(), 0, request.target->name()};
+      if (part.name) {
+        add(request, *part.name);
+        part.count = entries_.size() - part.first;
+      }
+      parts_.push_back(std::move(part));
+    }
+  }
+
+  std::span<abi::PreemptEntry> all() { return entries_; }
+  std::span<const abi::PreemptEntry> of(std::size_t request) const {
+    return std::span(entries_).subspan(parts_[request].first, parts_[request].count);
+  }
+  const Result<KernelTargetName>& name(std::size_t request) const { return parts_[request].name; }
+
+ private:
+  struct Part {
+    std::size_t first, count;
+    Result<KernelTargetName> name;
+  };
+  void add(const KernelRequest& request, const KernelTargetName& name) {
+    abi::PreemptEntry entry = {};
+    entry.target = name.target;
+    entry.flags = name.flags;
+    entry.queue_id = abi::kPreemptAllQueues;
+    if (request.queue_ids.empty()) {
+      entries_.push_back(entry);
+    }
+    for (const u32 id : request.queue_ids) {
+      entry.queue_id = id;
+      entries_.push_back(entry);
+    }
+  }
+
+  std::vector<abi::PreemptEntry> entries_;
+  std::vector<Part> parts_;
+};
+
+Status KernelSession::open() {
+  const std::lock_guard lock(mutex_);
+  if (unsupported_) {
+    return *unsupported_;
+  }
+  if (lease_) {
+    return ok();
+  }
+  UniqueFd device = TRY(open_kfd());
+  const kfd::Channel channel{device.get(), ioctl_, ioctl_context_};
+  if (Status supported = check_preempt_caps(channel, abi::kPreemptCapQueues); !supported) {
+    unsupported_ = supported.error();
+    return supported;
+  }
+  // It holds nothing yet, so that its deadline, which passes at once, ends nothing.
+  const int lease = kfd::create_preempt_lease(channel, 1);
+  if (lease < 0) {
+    return Error{-lease, "cannot take a lease of the driver", ""};
+  }
+  device_ = std::move(device);
+  lease_.reset(lease);
+  return ok();
+}
+
+// A release of what is not held changes nothing and says whether we may.
+Status KernelSession::check(KernelTarget& target) {
+  const KernelRequest request{&target, {}};
+  return start_all_of({&request, 1}).front();
+}
+
+// ---- the deadline ----
+
+bool KernelSession::ends_too_early(TimePoint deadline) const {
+  return has_deadline_ && deadline_ < deadline;
+}
+
+int KernelSession::renew(std::optional<TimePoint> deadline) {
+  const int error = kfd::renew_preempt_lease(channel(), lease_.get(),
+                                             deadline ? milliseconds_until(*deadline) : 0);
+  if (error == 0) {
+    has_deadline_ = deadline.has_value();
+    deadline_ = deadline.value_or(TimePoint::min());
+  }
+  return error;
+}
+
+Status KernelSession::set_deadline(TimePoint deadline) {
+  const std::lock_guard lock(mutex_);
+  const TimePoint wanted = deadline + kMargin;
+  if (!lease_ || (!ends_too_early(wanted) && has_deadline_ && deadline_ < wanted + kTooLate)) {
+    return ok();
+  }
+  if (const int error = renew(wanted); error < 0) {
+    return Error{-error, "cannot renew the lease of the driver",
+                 "what is stopped will be started by the driver"};
+  }
+  return ok();
+}
+
+// The stop does not wait for the deadline to be moved unless the present one is near: less than
+// half of the time that is asked for is left.
+int KernelSession::unmap(Entries& entries, const StopOptions& options, DriverCall& call) {
+  const auto now = Clock::now();
+  const bool lasts = options.deadline.has_value();
+  const auto needed = lasts ? std::optional(*options.deadline + kMargin) : std::nullopt;
+  const auto soon = lasts ? now + (*options.deadline - now) / 2 : TimePoint::max();
+  const kfd::PreemptMode mode{options.grace_1k_clocks.value_or(0), 0};
+  int result = 0;
+  for (int attempt = 0; attempt < 2; attempt++) {
+    {
+      const std::lock_guard lock(mutex_);
+      const bool renews = ends_too_early(soon) || result == -ESTALE;
+      if (const int error = renews ? renew(needed) : 0; error < 0) {
+        return error;
+      }
+    }
+    call.entry_ns = inside::monotonic_ns();
+    result = kfd::batch_unmap_queues(channel(), lease_.get(), entries.all(), mode);
+    call.exit_ns = inside::monotonic_ns();
+    if (result != -ESTALE) {
+      break;  // else: the kernel's clock was ahead of ours
+    }
+  }
+  if (result == 0 && lasts) {
+    if (const Status kept = set_deadline(*options.deadline); !kept) {
+      log_warning("{}", kept.error().message());
+    }
+  }
+  return result;
+}
+
+// ---- stopping ----
+
+std::vector<Result<std::vector<QueueReport>>> KernelSession::stop(
+    std::span<const AttachedQueues> queues, const StopOptions& options) {
+  std::vector<KernelRequest> requests;
+  for (const AttachedQueues& each : queues) {
+    requests.push_back(static_cast<KernelAttachment*>(each.attachment)->request(each.queue_ids));
+  }
+  DriverCall call;
+  auto results = stop_all_of(requests, options, call);
+  for (std::size_t i = 0; i < queues.size(); i++) {
+    auto* attachment = static_cast<KernelAttachment*>(queues[i].attachment);
+    attachment->stopped_with(call);
+    if (results[i] && queues[i].queue_ids.empty() && options.report_queues) {
+      attachment->report_all(*results[i]);
+    }
+  }
+  return results;
+}
+
+Result<std::vector<QueueReport>> KernelSession::stop_one(const KernelRequest& request,
+                                                         const StopOptions& options,
+                                                         DriverCall& call) {
+  return std::move(stop_all_of({&request, 1}, options, call).front());
+}
+
+std::vector<KernelSession::StopResult> KernelSession::stop_all_of(
+    std::span<const KernelRequest> requests, const StopOptions& options, DriverCall& call) {
+  Entries entries(requests);
+  const int error = entries.all().empty() ? 0 : unmap(entries, options, call);
+  std::vector<StopResult> results;
+  for (std::size_t i = 0; i < requests.size(); i++) {
+    if (!entries.name(i)) {
+      results.emplace_back(entries.name(i).error());
+    } else if (error < 0) {
+      results.emplace_back(kernel_error(requests[i].target->pid(), "cannot stop queues of", error));
+    } else {
+      results.push_back(conclude_stop(requests[i], entries, i));
+    }
+  }
+  return results;
+}
+
+KernelSession::StopResult KernelSession::conclude_stop(const KernelRequest& request,
+                                                       const Entries& entries, std::size_t which) {
+  const pid_t pid = request.target->pid();
+  std::vector<QueueReport> reports;
+  for (const abi::PreemptEntry& entry : entries.of(which)) {
+    if (entry.status < 0) {
+      undo(request, entries, which);
+      return kernel_stop_error(pid, entry.queue_id, entry.status);
+    }
+    if (entry.queue_id != abi::kPreemptAllQueues) {
+      reports.push_back({entry.queue_id, entry.status == abi::kPreemptUnchanged
+                                             ? QueueOutcome::already
+                                             : QueueOutcome::done});
+    }
+  }
+  // Named by pid, and it has ended: whoever has the pid now must not be stopped.
+  if ((entries.of(which).front().flags & abi::kPreemptTargetFd) == 0 && request.target->ended()) {
+    undo(request, entries, which);
+    return kernel_error(pid, "cannot stop queues of", -ESRCH);
+  }
+  return reports;
+}
+
+// What this call has stopped of the process runs again. A hold can stand although an error was
+// reported: on another GPU, or because the hardware did not follow.
+void KernelSession::undo(const KernelRequest& request, const Entries& entries, std::size_t which) {
+  std::vector<abi::PreemptEntry> held;
+  for (abi::PreemptEntry entry : entries.of(which)) {
+    if (entry.status != abi::kPreemptUnchanged && entry.status != -EPERM &&
+        entry.status != -ENOENT) {
+      entry.status = 0;
+      held.push_back(entry);
+    }
+  }
+  if (held.empty()) {
+    return;
+  }
+  if (const int error = kfd::fast_remap_queues(channel(), lease_.get(), held); error < 0) {
+    log_warning("{}",
+                kernel_error(request.target->pid(), "cannot start queues of", error).message());
+  }
+}
+
+// ---- starting ----
+
+std::vector<Status> KernelSession::start(std::span<const AttachedQueues> queues) {
+  std::vector<KernelRequest> requests;
+  for (const AttachedQueues& each : queues) {
+    requests.push_back(static_cast<KernelAttachment*>(each.attachment)->request(each.queue_ids));
+  }
+  return start_all_of(requests);
+}
+
+Status KernelSession::start_one(const KernelRequest& request) {
+  return std::move(start_all_of({&request, 1}).front());
+}
+
+std::vector<Status> KernelSession::start_all_of(std::span<const KernelRequest> requests) {
+  Entries entries(requests);
+  const int error =
+      entries.all().empty() ? 0 : kfd::fast_remap_queues(channel(), lease_.get(), entries.all());
+  std::vector<Status> results;
+  for (std::size_t i = 0; i < requests.size(); i++) {
+    const pid_t pid = requests[i].target->pid();
+    Status result = ok();
+    if (!entries.name(i)) {
+      result = entries.name(i).error();
+    } else if (error < 0) {
+      result = kernel_error(pid, "cannot start queues of", error);
+    }
+    for (const abi::PreemptEntry& entry : entries.of(i)) {
+      // A queue that has gone is not stopped.
+      if (result && entry.status < 0 && entry.status != -ENOENT) {
+        result = kernel_error(pid, "cannot start queues of", entry.status);
+      }
+    }
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+}  // namespace gp::mechanism

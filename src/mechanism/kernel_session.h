@@ -1,0 +1,75 @@
+// What all attachments of `kernel` in one Controller share: the device, and one lease of the kernel
+// under which everything is held. One lease, because one driver call acts under one.
+//
+// The kernel's lease is a dead man's switch behind our own leases: it has the latest deadline of
+// them and a margin. Whatever becomes of us (death, SIGSTOP, a deadlock), the kernel starts
+// everything when it passes. Nothing wakes up for it: it is renewed when something is stopped or a
+// lease of ours is extended.
+#pragma once
+
+#include <chrono>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kfd/preempt_calls.h"
+#include "mechanism/kernel_target.h"
+#include "mechanism/mechanism.h"
+
+namespace gp::mechanism {
+
+// Queues of one process in a call of the driver.
+struct KernelRequest {
+  KernelTarget* target = nullptr;
+  std::span<const u32> queue_ids;  // none: all, those to come too
+};
+
+class KernelSession final : public Batch {
+ public:
+  using TimePoint = std::chrono::steady_clock::time_point;
+
+  explicit KernelSession(const AttachOptions& options)
+      : ioctl_(options.ioctl), ioctl_context_(options.ioctl_context) {}
+
+  // Opens the device and takes the lease, the first time. EOPNOTSUPP: the driver is not patched.
+  Status open();
+  // Whether we may stop the process; nothing is changed.
+  Status check(KernelTarget& target);
+
+  // ---- Batch: the attachments are those of `kernel` with this session ----
+  std::vector<Result<std::vector<QueueReport>>> stop(std::span<const AttachedQueues> queues,
+                                                     const StopOptions& options) override;
+  std::vector<Status> start(std::span<const AttachedQueues> queues) override;
+  Status set_deadline(TimePoint deadline) override;
+
+  // The same for one process.
+  Result<std::vector<QueueReport>> stop_one(const KernelRequest& request,
+                                            const StopOptions& options, DriverCall& call);
+  Status start_one(const KernelRequest& request);
+
+ private:
+  using StopResult = Result<std::vector<QueueReport>>;
+  class Entries;
+
+  kfd::Channel channel() const { return {device_.get(), ioctl_, ioctl_context_}; }
+  std::vector<StopResult> stop_all_of(std::span<const KernelRequest> requests,
+                                      const StopOptions& options, DriverCall& call);
+  std::vector<Status> start_all_of(std::span<const KernelRequest> requests);
+  int unmap(Entries& entries, const StopOptions& options, DriverCall& call);
+  StopResult conclude_stop(const KernelRequest& request, const Entries& entries, std::size_t which);
+  void undo(const KernelRequest& request, const Entries& entries, std::size_t which);
+  bool ends_too_early(TimePoint deadline) const;
+  int renew(std::optional<TimePoint> deadline);
+
+  const kfd::IoctlFunction ioctl_;
+  void* const ioctl_context_;
+  std::mutex mutex_;  // of all below, not held across a stop or start
+  UniqueFd device_, lease_;
+  std::optional<Error> unsupported_;  // the driver will not change while we look
+  bool has_deadline_ = true;          // of the lease; a new one has passed already
+  TimePoint deadline_ = TimePoint::min();
+};
+
+}  // namespace gp::mechanism

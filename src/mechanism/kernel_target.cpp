@@ -1,0 +1,90 @@
+#include "mechanism/kernel_target.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+
+#include "abi/kfd_preempt.h"
+#include "base/log.h"
+#include "mechanism/inside/queue_ids.h"
+#include "mechanism/target_process.h"
+
+namespace gp::mechanism {
+namespace {
+
+// By its folder in sysfs, which is there from the first open of /dev/kfd on.
+bool is_known_to_driver(pid_t pid) {
+  auto ids = std::make_unique<inside::QueueIds>();
+  return inside::list_queue_ids(pid, *ids) == 0;
+}
+
+}  // namespace
+
+Result<KernelTarget> KernelTarget::find(const discover::ProcessKey& process) {
+  UniqueFd pidfd = TRY(open_target(process));
+  if (process.pid == ::getpid()) {
+    pidfd.reset();
+  }
+  KernelTarget target(process.pid, std::move(pidfd));
+  if (!target.is_self()) {
+    target.look_for_descriptor();
+  }
+  return target;
+}
+
+bool KernelTarget::ended() const {
+  pollfd fd{pidfd_.get(), POLLIN, 0};
+  return !is_self() && ::poll(&fd, 1, 0) == 1;
+}
+
+void KernelTarget::look_for_descriptor() {
+  descriptor_ = -1;
+  const auto numbers = kfd_descriptors(pid_);
+  if (!numbers || numbers->size() != 1 || !is_known_to_driver(pid_)) {
+    return;
+  }
+  const auto file = copy_descriptor(pid_, pidfd_.get(), numbers->front());
+  struct stat status {};
+  if (!file || ::fstat(file->get(), &status) != 0) {
+    return;
+  }
+  descriptor_ = numbers->front();
+  device_ = status.st_dev;
+  inode_ = status.st_ino;
+}
+
+UniqueFd KernelTarget::copy_if_same() const {
+  if (descriptor_ < 0) {
+    return {};
+  }
+  auto file = copy_descriptor(pid_, pidfd_.get(), descriptor_);
+  struct stat status {};
+  const bool same = file && ::fstat(file->get(), &status) == 0 && status.st_dev == device_ &&
+                    status.st_ino == inode_;
+  return same ? std::move(*file) : UniqueFd();
+}
+
+Result<KernelTargetName> KernelTarget::name() {
+  if (is_self()) {
+    return KernelTargetName{};
+  }
+  if (ended()) {
+    return Error{ESRCH, fmt::format("process {} has ended", pid_), ""};
+  }
+  UniqueFd file = copy_if_same();
+  if (!file && descriptor_ >= 0) {
+    look_for_descriptor();  // it runs another program now, or has opened the device again
+    file = copy_if_same();
+  }
+  if (file) {
+    const u32 number = static_cast<u32>(file.get());
+    return KernelTargetName{number, abi::kPreemptTargetFd, std::move(file)};
+  }
+  return KernelTargetName{static_cast<u32>(pid_), 0, UniqueFd()};
+}
+
+}  // namespace gp::mechanism
