@@ -33,6 +33,9 @@ constexpr u32 kPreemptAllQueues = 0xffffffff;  // KFD_PREEMPT_ALL_QUEUES, future
 constexpr i32 kPreemptUnchanged = 1;           // KFD_PREEMPT_UNCHANGED: it was so already
 constexpr u32 kPreemptTargetFd = 1u << 0;      // KFD_PREEMPT_TARGET_FD: the target is no pid
 
+// The trigger of SMI eviction events that stands for a lease (KFD_QUEUE_EVICTION_PREEMPT).
+constexpr u32 kEvictionPreempt = 0xe0;
+
 // KFD_PREEMPT_CAP_*
 constexpr u32 kPreemptCapQueues = 1u << 0;       // 0xe2 to 0xe6
 constexpr u32 kPreemptCapStatus = 1u << 1;       // GET_HQD_STATUS

@@ -45,6 +45,14 @@ bool OwnMemory::write(u64 address, const void* in, u64 size) {
   return true;
 }
 
+std::optional<FileId> OwnFiles::find(u32 fd) {
+  struct stat status {};
+  if (fstat(static_cast<int>(fd), &status) != 0) {
+    return std::nullopt;
+  }
+  return FileId{status.st_dev, status.st_ino};
+}
+
 Client::Client(Driver& driver, pid_t pid)
     : driver_(driver), pid_(pid ? pid : next_fake_pid()), acquired_(64) {
   auto opened = driver_.open_kfd(pid_);
@@ -70,6 +78,7 @@ Caller Client::make_caller(pid_t tid) {
   caller.pid = pid_;
   caller.tid = tid ? tid : pid_;
   caller.memory = &memory_;
+  caller.files = &files_;
   return caller;
 }
 

@@ -24,6 +24,12 @@ class OwnMemory : public UserMemory {
   bool write(u64 address, const void* in, u64 size) override;
 };
 
+// The files of this very process.
+class OwnFiles : public UserFiles {
+ public:
+  std::optional<FileId> find(u32 fd) override;
+};
+
 template <class Args>
 constexpr u32 command(u32 nr) {
   return static_cast<u32>(_IOC(_IOC_READ | _IOC_WRITE, abi::kKfdIoctlBase, nr, sizeof(Args)));
@@ -96,6 +102,7 @@ class Client {
   Driver& driver_;
   pid_t pid_;
   OwnMemory memory_;
+  OwnFiles files_;
   UniqueFd kfd_, render_;
   FileId file_;
   std::vector<std::pair<void*, u64>> mappings_;

@@ -4,6 +4,7 @@
 
 #include "abi/early.h"
 #include "abi/kfd.h"
+#include "abi/kfd_preempt.h"
 #include "memory/page_table.h"
 
 namespace vgpu::driver {

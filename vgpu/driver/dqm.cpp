@@ -26,8 +26,11 @@ void write_mqd(const Queue& queue) {
 
 }  // namespace
 
-Dqm::Dqm(Node& node, u64 hws_timeout_ms, std::function<void()> on_hang)
-    : node_(node), timeout_ns_(hws_timeout_ms * 1'000'000), on_hang_(std::move(on_hang)) {}
+Dqm::Dqm(Node& node, WorkQueue& work, u64 hws_timeout_ms, std::function<void()> on_hang)
+    : node_(node),
+      work_(work),
+      timeout_ns_(hws_timeout_ms * 1'000'000),
+      on_hang_(std::move(on_hang)) {}
 
 // ---- unmap, map ----
 
@@ -51,7 +54,11 @@ int Dqm::unmap() {
 }
 
 int Dqm::map() {
-  if (active_queues_ == 0 || processes_.empty() || sent_.active) {
+  if (sent_.active) {
+    return 0;
+  }
+  balance_slots();
+  if (active_queues_ == 0 || processes_.empty()) {
     return 0;
   }
   device::RunList list;
@@ -162,6 +169,7 @@ int Dqm::create_queue(const QueuePtr& queue) {
   }
   ProcessDevice& device = *queue->device;
   queue->is_evicted = device.evicted > 0;
+  set_held(*queue, is_covered(*queue));  // a new queue of a held process does not escape
   queue->is_active = queue->should_be_active();
   write_mqd(*queue);
 
@@ -170,8 +178,11 @@ int Dqm::create_queue(const QueuePtr& queue) {
   if (queue->is_active) {
     count(*queue, 1);
     if (const int error = execute()) {
-      count(*queue, -1);
-      queue->is_active = false;
+      if (queue->is_active) {
+        count(*queue, -1);
+        queue->is_active = false;
+      }
+      forget_queue(*queue);
       device.queues.pop_front();
       unregister_if_empty(device);
       deallocate_sdma(*queue);
@@ -209,6 +220,7 @@ int Dqm::destroy_queue(const QueuePtr& queue, std::unique_lock<std::mutex>& proc
     queue->is_active = false;
     error = execute();
   }
+  forget_queue(*queue);
   device.queues.erase(place);
   unregister_if_empty(device);
   --total_queues_;
@@ -248,7 +260,9 @@ void Dqm::forget(const ProcessDevice& device) {
 
 void Dqm::terminate(ProcessDevice& device) {
   const std::lock_guard lock(mutex_);
+  device.is_terminated = true;
   if (device.queues.empty()) {
+    holds_.remove_if([&](const Hold& hold) { return hold.device == &device; });
     forget(device);
     return;
   }
@@ -259,8 +273,10 @@ void Dqm::terminate(ProcessDevice& device) {
       queue->is_active = false;
     }
     queue->is_suspended = false;
+    forget_queue(*queue);
     --total_queues_;
   }
+  holds_.remove_if([&](const Hold& hold) { return hold.device == &device; });
   device.queues.clear();
   processes_.remove(&device);
   destroy_wait_.notify_all();

@@ -14,9 +14,11 @@
 #include <vector>
 
 #include "driver/queue.h"
+#include "driver/work_queue.h"
 
 namespace vgpu::driver {
 
+struct Lease;
 struct Node;
 struct Process;
 struct ProcessDevice;
@@ -25,7 +27,7 @@ class Dqm {
  public:
   // `on_hang` is called, with the lock held, when the scheduler did not answer; it must only make
   // a note (kfd_hws_hang schedules work).
-  Dqm(Node& node, u64 hws_timeout_ms, std::function<void()> on_hang);
+  Dqm(Node& node, WorkQueue& work, u64 hws_timeout_ms, std::function<void()> on_hang);
 
   // ---- queues of a process. 0 or a negative errno ----
 
@@ -52,6 +54,34 @@ class Dqm {
   int reserve_debug_vmid();
   void release_debug_vmid();
 
+  // ---- holds: leases keep queues off the device (kernel/patches) ----
+  //
+  // mutex() must be held. Flags and counters change at once; the device follows when
+  // apply_holds() is called, once for any number of changes, if `changed` was set.
+
+  // One queue, or kPreemptAllQueues of the process, those it will create too. 0,
+  // kPreemptUnchanged, or -ENOENT: not on this GPU, -EOPNOTSUPP: its waves cannot be saved.
+  int hold(ProcessDevice& device, u32 queue_id, const Lease& lease, bool* changed);
+  // Only what this lease holds. 0, kPreemptUnchanged, or -ENOENT.
+  int release(ProcessDevice& device, u32 queue_id, const Lease& lease, bool* changed);
+  // Everything the lease holds here, and its reservation.
+  void release_lease(const Lease& lease, bool* changed);
+  int apply_holds() { return execute(); }
+
+  // ---- slots kept free of queues of low priority (dqm_slots.cpp). mutex() must be held ----
+
+  struct Reservation {
+    u32 slots = 0;  // 0: none
+    u32 low_priority = 0;
+    u32 rotate_ms = 0;
+  };
+  // 0 ends it. -EINVAL: none would be left, -EBUSY: another lease has one.
+  int reserve_slots(const Lease& lease, const Reservation& wanted);
+
+  // The counts of GET_HQD_STATUS, and the queues of all processes. mutex() must be held.
+  void get_status(abi::HqdStatusArgs& counts, std::vector<QueuePtr>& queues) const;
+  u32 holds_on(const Queue& queue) const;
+
   // ---- scheduler reset ----
 
   void reset();  // after a hang, from the work thread
@@ -74,9 +104,20 @@ class Dqm {
   // Blocked destroys return.
   void wake_destroyers();
 
-  std::mutex& mutex() { return mutex_; }
+  // Timed: PREEMPT_QUEUE does not wait for it longer than its caller wants.
+  using Mutex = std::timed_mutex;
+  Mutex& mutex() { return mutex_; }
 
  private:
+  // A queue is held while one of these covers it.
+  struct Hold {
+    const Lease* lease;
+    ProcessDevice* device;
+    const Queue* queue;  // null: all queues of the process
+    bool covers(const Queue& other) const;
+    bool operator==(const Hold&) const = default;
+  };
+
   int unmap();
   int map();
   int execute();
@@ -90,12 +131,28 @@ class Dqm {
   void resume_one(Queue& queue);
   int execute_suspend();
 
+  bool is_covered(const Queue& queue) const;
+  void set_held(Queue& queue, bool held);
+  bool update_held(Queue& queue);
+  bool update_held(const Hold& gone_or_new);
+  int release_matching(const std::function<bool(const Hold&)>& matches, bool* changed);
+  void forget_queue(Queue& queue);
+
+  bool competes_for_slots(const Queue& queue) const;
+  void admit(Queue& queue);
+  void withhold(Queue& queue);
+  void update_slot_lists();
+  void balance_slots();
+  void rotate_slots();
+  void cancel_rotation();
+
   Node& node_;
+  WorkQueue& work_;
   const u64 timeout_ns_;
   std::function<void()> on_hang_;
 
-  std::mutex mutex_;
-  std::condition_variable destroy_wait_;
+  Mutex mutex_;
+  std::condition_variable_any destroy_wait_;
   std::list<ProcessDevice*> processes_;  // with queues; newest first
   u32 active_queues_ = 0, active_compute_queues_ = 0, gws_queues_ = 0;
   u32 total_queues_ = 0;
@@ -105,6 +162,15 @@ class Dqm {
   u32 failing_suspends_ = 0;
   u64 runlist_serial_ = 0;
   RunList sent_;
+
+  std::list<Hold> holds_;
+  Reservation reservation_;
+  const Lease* reservation_owner_ = nullptr;
+  // The queues of low priority that could run: those that have a slot, and the others, who are next
+  // from the front.
+  std::list<Queue*> slot_users_, slot_waiters_;
+  bool rotate_now_ = false, is_rotation_due_ = false;
+  WorkQueue::Timer rotation_;
 };
 
 }  // namespace vgpu::driver

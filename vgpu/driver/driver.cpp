@@ -40,11 +40,14 @@ const char* state_name(const Queue& queue) {
   if (queue.is_evicted) {
     return "evicted";
   }
+  if (queue.is_held) {
+    return "held";
+  }
   if (queue.is_preempted) {
     return "preempted";
   }
   if (!queue.is_active) {
-    return "inactive";
+    return queue.is_waiting ? "withheld" : "inactive";
   }
   const auto state = queue.device->node.gpu->queue_state(*queue.mqd);
   return state == device::QueueState::mapped ? "mapped" : "waiting";
@@ -90,6 +93,9 @@ Result<std::unique_ptr<Driver>> Driver::create(DriverConfig config) {
   if (config.gpus == 0 || config.gpus > 64 || config.gpu.cus == 0 || config.gpu.hqds == 0) {
     return Error{EINVAL, "a machine needs 1 to 64 GPUs, each with CUs and HQDs", ""};
   }
+  if (config.kernel_patches && config.kfd == KfdVersion::v1_11) {
+    return Error{EINVAL, "the kernel patches are for Linux 6.12", "use --kfd 1.17 or dkms"};
+  }
   module.engine = isa::host_engine();
   if (!module.engine) {
     return Error{ENOTSUP, "this CPU lacks AVX2 or FMA", "the interpreter needs x86-64-v3"};
@@ -98,6 +104,7 @@ Result<std::unique_ptr<Driver>> Driver::create(DriverConfig config) {
   module.config = std::move(config);
   module.pool = TRY(MemoryPool::create(module.config.gpus, module.config.vram_bytes));
   module.work = std::make_unique<WorkQueue>();
+  module.leases = std::make_unique<Leases>(module);
   module.doorbells = std::make_unique<device::DoorbellWatch>();
 
   for (u32 i = 0; i < module.config.gpus; ++i) {
@@ -113,7 +120,7 @@ Result<std::unique_ptr<Driver>> Driver::create(DriverConfig config) {
     node->gpu = std::make_unique<device::Gpu>(node->config, *module.engine, *module.doorbells,
                                               *module.hosts.back());
     node->dqm = std::make_unique<Dqm>(
-        *node, module.config.hws_timeout_ms,
+        *node, *module.work, module.config.hws_timeout_ms,
         [&module, n = node.get()] { module.work->add([&module, n] { module.reset_gpu(*n); }); });
     module.nodes.push_back(std::move(node));
   }
@@ -135,12 +142,17 @@ Result<UniqueFd> Driver::open_render(u32 minor) {
 }
 
 int Driver::ioctl(Caller& caller, FileId file, u32 command, std::span<u8> args) {
-  return impl_->module.stopping ? -ENODEV
-                                : dispatch_ioctl(impl_->module, caller, file, command, args);
+  Module& module = impl_->module;
+  if (module.stopping) {
+    return -ENODEV;
+  }
+  module.leases->release_closed();
+  return dispatch_ioctl(module, caller, file, command, args);
 }
 
 Result<std::string> Driver::read_file(std::string_view path) {
   Module& module = impl_->module;
+  module.leases->release_closed();
   const std::string name = canonical_path(path);
   if (const std::string* text = module.sysfs->find(name)) {
     return *text;
@@ -205,6 +217,7 @@ void Driver::process_exited(pid_t pid) { impl_->module.process_exited(pid); }
 
 Stats Driver::stats() const {
   const Module& module = impl_->module;
+  module.leases->release_closed();
   Stats stats;
   for (const auto& node : module.nodes) {
     const int region = static_cast<int>(node->index);

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,7 +39,8 @@ struct DriverConfig {
   u64 vram_bytes = u64{4} << 30;  // per GPU
   KfdVersion kfd = KfdVersion::v1_17;
   PtraceRule ptrace_rule = PtraceRule::tracer_thread;
-  bool early_ioctls = false;  // PREEMPT_QUEUE and RESUME_QUEUE of abi/early.h are answered
+  bool early_ioctls = false;    // PREEMPT_QUEUE and RESUME_QUEUE of abi/early.h are answered
+  bool kernel_patches = false;  // the calls of abi/kfd_preempt.h are answered
   std::string tree;           // directory under which sysfs, debugfs and dev are laid out (created)
   u64 hws_timeout_ms = 9000;  // amdgpu.queue_preemption_timeout_ms
 };
@@ -51,22 +53,31 @@ class UserMemory {
   virtual bool write(u64 address, const void* in, u64 size) = 0;
 };
 
+// Names an open file: the memfd that stands for one process's /dev/kfd, or a lease.
+struct FileId {
+  u64 device = 0, inode = 0;
+  bool operator==(const FileId&) const = default;
+};
+
+// The open files of the calling process, for descriptors inside ioctl arguments.
+class UserFiles {
+ public:
+  virtual ~UserFiles() = default;
+  virtual std::optional<FileId> find(u32 fd) = 0;  // nothing: EBADF
+};
+
 struct Caller {
   pid_t pid = 0;  // thread group, in the server's pid namespace
   pid_t tid = 0;  // thread, likewise
   UserMemory* memory = nullptr;
+  UserFiles* files = nullptr;
   // In: a file that belongs to the arguments. DBG_TRAP ENABLE: dbg_fd. ALLOC_MEMORY_OF_GPU with
   // USERPTR: the client's own sealed memfd that holds the pages; the byte of CPU address A is at
   // file offset A, so mmap_offset (in: the CPU address) is also the offset to map here, and
   // registrations that overlap share their pages. The driver maps it and unmaps it on FREE.
   UniqueFd passed_fd;
-  UniqueFd reply_fd;  // out: a file to install in the caller (SMI_EVENTS: anon_fd)
-};
-
-// Names an open file: the memfd that stands for one process's /dev/kfd.
-struct FileId {
-  u64 device = 0, inode = 0;
-  bool operator==(const FileId&) const = default;
+  // Out: a file to install in the caller (SMI_EVENTS: anon_fd, PREEMPT_LEASE: lease_fd).
+  UniqueFd reply_fd;
 };
 
 struct QueueInfo {
@@ -74,7 +85,9 @@ struct QueueInfo {
   u32 queue_id, gpu_id;
   std::string type;  // compute, aql, sdma, sdma_xgmi
   u32 priority;
-  std::string state;  // mapped, waiting, suspended, evicted, inactive, preempted
+  // mapped, waiting (for a slot), suspended, evicted, held, preempted, withheld (a reservation
+  // keeps it off), inactive
+  std::string state;
 };
 struct GpuInfo {
   u32 gpu_id;

@@ -57,6 +57,17 @@ int criu_op(Call& call, abi::CriuArgs& args);
 int runtime_enable(Call& call, abi::RuntimeEnableArgs& args);
 int dbg_trap(Call& call, abi::DbgTrapArgs& args);
 
+// preempt_ioctls.cpp
+int get_preempt_caps(Call& call, abi::PreemptCapsArgs& args);
+int preempt_lease(Call& call, abi::PreemptLeaseArgs& args);
+int preempt_queue(Call& call, abi::PreemptQueueArgs& args);
+int resume_queue(Call& call, abi::ResumeQueueArgs& args);
+int batch_unmap_queues(Call& call, abi::BatchQueuesArgs& args);
+int fast_remap(Call& call, abi::BatchQueuesArgs& args);
+int swap_queues(Call& call, abi::SwapQueuesArgs& args);
+int get_hqd_status(Call& call, abi::HqdStatusArgs& args);
+int set_hqd_reservation(Call& call, abi::HqdReservationArgs& args);
+
 // early_ioctls.cpp
 int early_preempt_queue(Call& call, abi::EarlyPreemptArgs& args);
 int early_resume_queue(Call& call, abi::EarlyResumeArgs& args);

@@ -102,6 +102,21 @@ constexpr Row kEarlyRows[] = {
                                                            inout),
 };
 
+// Of drivers with kernel/patches: there only if the device was started with them.
+// clang-format off
+constexpr Row kPreemptRows[] = {
+  row<PreemptCapsArgs, get_preempt_caps>      (kfd_get_preempt_caps, "GET_PREEMPT_CAPS", out),
+  row<PreemptLeaseArgs, preempt_lease>        (kfd_preempt_lease, "PREEMPT_LEASE", inout),
+  row<PreemptQueueArgs, preempt_queue>        (kfd_preempt_queue, "PREEMPT_QUEUE", inout),
+  row<ResumeQueueArgs, resume_queue>          (kfd_resume_queue, "RESUME_QUEUE", inout),
+  row<BatchQueuesArgs, batch_unmap_queues>    (kfd_batch_unmap_queues, "BATCH_UNMAP_QUEUES", inout),
+  row<BatchQueuesArgs, fast_remap>            (kfd_fast_remap, "FAST_REMAP", inout),
+  row<SwapQueuesArgs, swap_queues>            (kfd_swap_queues, "SWAP_QUEUES", inout),
+  row<HqdStatusArgs, get_hqd_status>          (kfd_get_hqd_status, "GET_HQD_STATUS", inout),
+  row<HqdReservationArgs, set_hqd_reservation>(kfd_set_hqd_reservation, "SET_HQD_RESERVATION", in),
+};
+// clang-format on
+
 constexpr u32 kDkmsFirst = 0x80, kDkmsEnd = 0x87;  // AMDKFD_COMMAND_START_2, _END_2
 constexpr std::size_t kLargestArgs = 4096;
 
@@ -115,10 +130,16 @@ const Row* find_row(const Module& module, u32 nr, int* error) {
   if (found != std::end(kRows)) {
     return found;
   }
-  for (const Row& early : kEarlyRows) {
-    if (early.info.nr == nr && module.config.early_ioctls) {
-      return &early;
-    }
+  const auto among = [&](std::span<const Row> rows, bool are_there) {
+    const auto place =
+        std::find_if(rows.begin(), rows.end(), [&](const Row& each) { return each.info.nr == nr; });
+    return are_there && place != rows.end() ? &*place : nullptr;
+  };
+  if (const Row* early = among(kEarlyRows, module.config.early_ioctls)) {
+    return early;
+  }
+  if (const Row* preempt = among(kPreemptRows, module.config.kernel_patches)) {
+    return preempt;
   }
   // Inside the table's range an empty slot is EINVAL, beyond it the number is not an ioctl. Nr 0
   // lies before the first command.

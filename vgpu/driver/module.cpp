@@ -172,6 +172,7 @@ void Module::process_exited(pid_t pid) {
   for (const auto& node : nodes) {
     node->dqm->wake_destroyers();
   }
+  leases->release_owned_by(*process);
   {
     const std::lock_guard lock(process->mutex);
     debug_disable(*process);

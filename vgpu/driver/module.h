@@ -4,21 +4,18 @@
 
 #include <array>
 #include <atomic>
-#include <condition_variable>
-#include <deque>
-#include <functional>
-#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
-#include <thread>
 #include <vector>
 
 #include "driver/driver.h"
+#include "driver/leases.h"
 #include "driver/memory_pool.h"
 #include "driver/process.h"
 #include "driver/sysfs.h"
+#include "driver/work_queue.h"
 
 namespace vgpu::driver {
 
@@ -26,32 +23,6 @@ namespace vgpu::driver {
 struct SharedBuffer {
   std::weak_ptr<Buffer> buffer;
   u32 gpu_id = 0, alloc_flags = 0, user_flags = 0;
-};
-
-// Runs jobs in order on a thread of its own: what the kernel does in work queues because the
-// interrupt path may not take the locks.
-class WorkQueue {
- public:
-  WorkQueue();
-  ~WorkQueue();
-  // Runs what is queued and ends the thread; jobs added later are dropped.
-  void stop();
-  void add(std::function<void()> job);
-  // Calls `on_exit` on the thread when the process behind `pidfd` ends.
-  void watch(UniqueFd pidfd, std::function<void()> on_exit);
-
- private:
-  void run();
-  struct Watch {
-    UniqueFd pidfd;
-    std::function<void()> on_exit;
-  };
-  std::mutex mutex_;
-  std::deque<std::function<void()>> jobs_;
-  std::list<Watch> watches_;
-  UniqueFd wake_;
-  bool stopping_ = false;
-  std::thread thread_;
 };
 
 struct Module {
@@ -64,6 +35,7 @@ struct Module {
   std::vector<std::unique_ptr<device::Host>> hosts;  // one per node: the device's callbacks
   std::unique_ptr<SysfsTree> sysfs;
   std::unique_ptr<WorkQueue> work;
+  std::unique_ptr<Leases> leases;
   std::atomic<bool> stopping{false};
 
   // The process table. The lock is a leaf: nothing is called with it held.

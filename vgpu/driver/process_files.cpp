@@ -106,6 +106,9 @@ Result<std::string> read_process_file(Module& module, const std::string& path) {
       if (parts[2] == "evicted_ms") {
         return fmt::format("{}\n", device->evicted_ms.load());
       }
+      if (parts[2] == "preempted_ms" && module.config.kernel_patches) {
+        return fmt::format("{}\n", device->preempted_ms.load());
+      }
       if (parts[2] == "cu_occupancy") {
         return fmt::format("{}\n", cu_occupancy(*process, *device));
       }

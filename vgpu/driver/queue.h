@@ -37,6 +37,8 @@ struct Queue {
   bool is_evicted = false;
   bool is_suspended = false;  // by the debugger
   bool is_preempted = false;  // by PREEMPT_QUEUE (early_ioctls.cpp)
+  bool is_held = false;       // by a lease (dqm_holds.cpp)
+  bool is_waiting = false;    // for a slot that is not reserved (dqm_slots.cpp)
   bool is_being_destroyed = false;
   bool is_gws = false;  // the device knows that it uses GWS
 
@@ -50,10 +52,12 @@ struct Queue {
     return ioc_type == abi::queue_type_compute || ioc_type == abi::queue_type_compute_aql;
   }
   bool is_sdma() const { return !is_compute(); }
-  // QUEUE_IS_ACTIVE (kfd_priv.h:544), which knows nothing of is_preempted.
-  bool should_be_active() const {
+  // QUEUE_IS_ACTIVE (kfd_priv.h:544). The stock driver knows nothing of is_preempted; is_held and
+  // is_waiting came with kernel/patches.
+  bool should_be_active() const { return wants_slot() && !is_waiting; }
+  bool wants_slot() const {
     return ring_size > 0 && ring_base != 0 && percent > 0 && !is_evicted && !is_suspended &&
-           !is_preempted;
+           !is_preempted && !is_held;
   }
 };
 using QueuePtr = std::shared_ptr<Queue>;

@@ -93,7 +93,8 @@ Result<std::unique_ptr<SysfsTree>> SysfsTree::create(
   for (const auto& node : nodes) {
     gpu_ids.push_back(node->gpu_id);
   }
-  std::unique_ptr<SysfsTree> tree(new SysfsTree(config.tree, std::move(gpu_ids)));
+  std::unique_ptr<SysfsTree> tree(
+      new SysfsTree(config.tree, std::move(gpu_ids), config.kernel_patches));
 
   for (StaticFile& file : topology_files(nodes, new_kernel, config.vram_bytes)) {
     tree->files_.push_back(
@@ -150,6 +151,9 @@ void SysfsTree::add_process(pid_t pid) {
     create_empty(dir / fmt::format("sdma_{}", gpu_id));
     create_empty(dir / fmt::format("stats_{}/evicted_ms", gpu_id));
     create_empty(dir / fmt::format("stats_{}/cu_occupancy", gpu_id));
+    if (kernel_patches_) {
+      create_empty(dir / fmt::format("stats_{}/preempted_ms", gpu_id));
+    }
   }
 }
 

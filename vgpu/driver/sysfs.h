@@ -40,12 +40,13 @@ class SysfsTree {
   const std::string* find(const std::string& path) const;
 
  private:
-  SysfsTree(std::string root, std::vector<u32> gpu_ids)
-      : root_(std::move(root)), gpu_ids_(std::move(gpu_ids)) {}
+  SysfsTree(std::string root, std::vector<u32> gpu_ids, bool kernel_patches)
+      : root_(std::move(root)), gpu_ids_(std::move(gpu_ids)), kernel_patches_(kernel_patches) {}
   std::string process_dir(pid_t pid) const;
 
   std::string root_;
   std::vector<u32> gpu_ids_;
+  bool kernel_patches_;            // processes have preempted_ms
   std::vector<StaticFile> files_;  // sorted by path
 };
 

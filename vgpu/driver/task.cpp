@@ -79,6 +79,14 @@ pid_t translate_pid(pid_t id, pid_t speaker) {
   return 0;
 }
 
+pid_t pid_as_seen_by(pid_t id, pid_t observer) {
+  const std::string wanted = pid_namespace(std::to_string(observer));
+  if (wanted.empty() || wanted == pid_namespace("self")) {
+    return id;
+  }
+  return pid_namespace(std::to_string(id)) == wanted ? own_pid(std::to_string(id)) : 0;
+}
+
 bool has_capability(pid_t id, u32 capability) {
   const auto task = look_up_task(id);
   return task && task->effective_capabilities >> capability & 1;

@@ -24,7 +24,10 @@ std::optional<Task> look_up_task(pid_t id);
 // The id that `id` has here, if it is meant in the pid namespace of process `speaker`; 0 if none.
 pid_t translate_pid(pid_t id, pid_t speaker);
 
-constexpr u32 kCapSysAdmin = 21, kCapCheckpointRestore = 40;
+// The other way: the id that process `id` has in the pid namespace of `observer`; 0 if none.
+pid_t pid_as_seen_by(pid_t id, pid_t observer);
+
+constexpr u32 kCapSysAdmin = 21, kCapSysNice = 23, kCapCheckpointRestore = 40;
 bool has_capability(pid_t id, u32 capability);
 
 }  // namespace vgpu::driver

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "abi/kfd.h"
+#include "abi/kfd_preempt.h"
 #include "preload/channel.h"
 #include "preload/export.h"
 #include "preload/kfd_file.h"
@@ -69,17 +70,18 @@ int forward(const KfdCall& kfd, int passed_fd, int* received_fd) {
   return result;
 }
 
-// SMI_EVENTS: the file comes with the reply and its number goes into the arguments.
-int smi_events(const KfdCall& kfd) {
+// SMI_EVENTS, PREEMPT_LEASE: the file comes with the reply and its number goes into the arguments.
+template <class Args>
+int receive_file(const KfdCall& kfd, u32 Args::*number) {
   int fd = -1;
   const int result = forward(kfd, -1, &fd);
-  if (result < 0 || fd < 0 || kfd.size() < sizeof(gp::abi::SmiEventsArgs)) {
+  if (result < 0 || fd < 0 || kfd.size() < sizeof(Args)) {
     if (fd >= 0) {
       close(fd);
     }
     return result;
   }
-  static_cast<gp::abi::SmiEventsArgs*>(kfd.arguments)->anon_fd = static_cast<u32>(fd);
+  static_cast<Args*>(kfd.arguments)->*number = static_cast<u32>(fd);
   return result;
 }
 
@@ -163,7 +165,8 @@ int free_memory(const KfdCall& kfd) {
 
 int kfd_ioctl(const KfdCall& kfd) {
   switch (_IOC_NR(kfd.command)) {
-    case gp::abi::kfd_smi_events: return smi_events(kfd);
+    case gp::abi::kfd_smi_events: return receive_file(kfd, &gp::abi::SmiEventsArgs::anon_fd);
+    case gp::abi::kfd_preempt_lease: return receive_file(kfd, &gp::abi::PreemptLeaseArgs::lease_fd);
     case gp::abi::kfd_dbg_trap: return debug_trap(kfd);
     case gp::abi::kfd_acquire_vm: return acquire_vm(kfd);
     case gp::abi::kfd_alloc_memory_of_gpu: return alloc_memory(kfd);

@@ -137,10 +137,12 @@ Outcome ioctl(Call& call) {
     return Outcome::malformed;
   }
   PeerMemory memory(call.process->pid);
+  PeerFiles files(*tid);
   driver::Caller caller;
   caller.pid = call.process->pid;
   caller.tid = *tid;
   caller.memory = &memory;
+  caller.files = &files;
   caller.passed_fd = std::move(call.passed_fd);
   call.reply.result =
       call.services.driver.ioctl(caller, {request.file_device, request.file_inode},

@@ -67,11 +67,11 @@ Status set_ptrace_rule(DriverConfig& config, std::string_view text) {
   return ok();
 }
 
-Status set_early_ioctls(DriverConfig& config, std::string_view text) {
+Status set_switch(bool& target, std::string_view text) {
   if (text != "on" && text != "off") {
     return not_one_of(text, "on, off");
   }
-  config.early_ioctls = text == "on";
+  target = text == "on";
   return ok();
 }
 
@@ -115,7 +115,10 @@ constexpr DeviceOption kOptions[] = {
      set_ptrace_rule},
     {"--early-ioctls", "on|off", "off",
      "Answer PREEMPT_QUEUE (0x87) and RESUME_QUEUE (0x88), which no released driver has",
-     set_early_ioctls},
+     [](DriverConfig& c, std::string_view t) { return set_switch(c.early_ioctls, t); }},
+    {"--kernel-patches", "on|off", "off",
+     "Answer the preemption calls (0xE0 to 0xE8) of a driver with gpreempt's kernel patches",
+     [](DriverConfig& c, std::string_view t) { return set_switch(c.kernel_patches, t); }},
     {"--cost-model", "NAME", "none",
      "Add the time real hardware needs to save and restore waves: mi210, mi300x or none",
      set_cost_model},
@@ -150,9 +153,10 @@ DriverConfig default_device() {
 }
 
 std::string describe_device(const DriverConfig& config) {
-  return fmt::format("{}, {} GPU{}, {} CUs, {} HQDs, {}, KFD {}", config.profile, config.gpus,
+  return fmt::format("{}, {} GPU{}, {} CUs, {} HQDs, {}, KFD {}{}", config.profile, config.gpus,
                      config.gpus == 1 ? "" : "s", config.gpu.cus, config.gpu.hqds,
-                     format_size(config.vram_bytes), name_of(config.kfd));
+                     format_size(config.vram_bytes), name_of(config.kfd),
+                     config.kernel_patches ? " with kernel patches" : "");
 }
 
 const char* name_of(KfdVersion version) {

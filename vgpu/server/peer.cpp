@@ -2,13 +2,17 @@
 
 #include <dirent.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 
 #include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <fstream>
 #include <memory>
 #include <string>
+
+#include "base/log.h"
 
 namespace vgpu::server {
 namespace {
@@ -40,6 +44,17 @@ bool PeerMemory::write(u64 address, const void* in, u64 size) {
   iovec local = {const_cast<void*>(in), size};
   iovec remote = {reinterpret_cast<void*>(address), size};
   return ::process_vm_writev(pid_, &local, 1, &remote, 1, 0) == static_cast<ssize_t>(size);
+}
+
+std::optional<driver::FileId> PeerFiles::find(u32 fd) {
+  struct stat status {};
+  if (::stat(fmt::format("/proc/{}/fd/{}", tid_, fd).c_str(), &status) == 0) {
+    return driver::FileId{status.st_dev, status.st_ino};
+  }
+  if (errno != ENOENT) {
+    log_warning("thread {}: its file {} cannot be looked at: {}", tid_, fd, std::strerror(errno));
+  }
+  return std::nullopt;
 }
 
 Result<pid_t> find_thread(pid_t pid, pid_t tid) {

@@ -20,6 +20,17 @@ class PeerMemory : public driver::UserMemory {
   pid_t pid_;
 };
 
+// The open files of a client, by number. It waits in its call meanwhile; a number that another of
+// its threads closes is found or not, as in the kernel.
+class PeerFiles : public driver::UserFiles {
+ public:
+  explicit PeerFiles(pid_t tid) : tid_(tid) {}
+  std::optional<driver::FileId> find(u32 fd) override;
+
+ private:
+  pid_t tid_;
+};
+
 // The id here of the thread that calls itself `tid` in its own pid namespace. ESRCH if process
 // `pid` has no such thread.
 Result<pid_t> find_thread(pid_t pid, pid_t tid);
