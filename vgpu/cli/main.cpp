@@ -1,5 +1,6 @@
 // vgpu: virtual AMD GPUs on the command line. The one place that knows CLI11.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <deque>
 #include <memory>
@@ -70,6 +71,16 @@ struct CommandLine {
   bool has_command = false;  // there was a "--"
 };
 
+// An option that takes on or off means on if it stands alone. CLI11 would take the next word,
+// whatever it is.
+bool is_switch_alone(std::string_view word, std::string_view next) {
+  const auto options = server::device_options();
+  return next != "on" && next != "off" &&
+         std::any_of(options.begin(), options.end(), [&](const server::DeviceOption& option) {
+           return word == option.name && std::string_view(option.value) == "on|off";
+         });
+}
+
 CommandLine split(int argc, char** argv) {
   CommandLine line;
   for (int i = 1; i < argc; ++i) {
@@ -79,6 +90,9 @@ CommandLine split(int argc, char** argv) {
       line.has_command = true;
     } else {
       line.options.insert(line.options.begin(), argv[i]);
+      if (is_switch_alone(argv[i], i + 1 < argc ? argv[i + 1] : "")) {
+        line.options.insert(line.options.begin(), "on");
+      }
     }
   }
   return line;
