@@ -29,12 +29,16 @@ std::vector<std::string> environment_with(const std::string& socket, const Setti
   for (char** variable = environ; *variable != nullptr; variable++) {
     out.emplace_back(*variable);
   }
-  out.push_back("HSA_TOOLS_LIB=" GPREEMPT_LIB_DIR "/libgpreempt_agent.so");
-  out.push_back("GPREEMPT_SOCKET=" + socket);
-  for (const auto& [name, value] : settings) {
+  const auto set = [&](const std::string& name, const std::string& value) {
     std::string entry = name;
     entry += "=";
+    std::erase_if(out, [&](const std::string& known) { return known.starts_with(entry); });
     out.push_back(entry + value);
+  };
+  set("HSA_TOOLS_LIB", GPREEMPT_LIB_DIR "/libgpreempt_agent.so");
+  set("GPREEMPT_SOCKET", socket);
+  for (const auto& [name, value] : settings) {
+    set(name, value);
   }
   return out;
 }
@@ -69,7 +73,7 @@ bool eventually(const std::function<bool()>& condition) {
 
 // ---- Puppet ----
 
-Puppet::Puppet(const std::string& socket, const Settings& settings) {
+Puppet::Puppet(const std::string& socket, const Settings& settings, const std::string& program) {
   int to[2], from[2];
   EXPECT_EQ(pipe2(to, O_CLOEXEC), 0);
   EXPECT_EQ(pipe2(from, O_CLOEXEC), 0);
@@ -77,7 +81,7 @@ Puppet::Puppet(const std::string& socket, const Settings& settings) {
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, to[0], STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, from[1], STDOUT_FILENO);
-  std::vector<std::string> words = {GPREEMPT_HIP_DIR "/agent_puppet"};
+  std::vector<std::string> words = {program};
   std::vector<std::string> environment = environment_with(socket, settings);
   waited_ = posix_spawn(&pid_, words[0].c_str(), &actions, nullptr, pointers(words).data(),
                         pointers(environment).data()) != 0;

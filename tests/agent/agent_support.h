@@ -22,10 +22,12 @@ using Settings = std::map<std::string, std::string>;
 // Waits until it is so; false if that takes longer than anything here may take.
 bool eventually(const std::function<bool()>& condition);
 
-// A HIP program with the agent loaded; agent_puppet.hip says what it can do.
+// A program with the agent loaded; agent_puppet.hip says what that one can do. Others, too, say
+// "ready" first.
 class Puppet {
  public:
-  explicit Puppet(const std::string& socket, const Settings& settings = {});
+  explicit Puppet(const std::string& socket, const Settings& settings = {},
+                  const std::string& program = GPREEMPT_HIP_DIR "/agent_puppet");
   ~Puppet();  // kills it
   Puppet(const Puppet&) = delete;
   Puppet& operator=(const Puppet&) = delete;
