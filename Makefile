@@ -31,8 +31,10 @@ test: build ## Build and run all tests (TESTS=<regex> runs some of them)
 test-san: deps ## Build and run the tests again under AddressSanitizer and ThreadSanitizer
 	@scripts/test-san -j $(JOBS)
 
-test-kernel: ## Test the kernel patches in a virtual machine (exit 77: it cannot be had here)
-	@kernel/tests/run
+test-kernel: deps ## Test the kernel patches, and the stock driver, in virtual machines
+	@cmake --preset release -B $(BUILD) $(CMAKE_ARGS) > /dev/null
+	@cmake --build $(BUILD) -j $(JOBS) --target gpreempt kernel_stock_test
+	@kernel/test --build $(BUILD)
 
 fuzz: deps ## Fuzz the decoder and the driver for a minute
 	@scripts/fuzz -j $(JOBS)
