@@ -11,6 +11,7 @@
 #include "mechanism/attachments.h"
 #include "mechanism/inside/queue_ids.h"
 #include "mechanism/kernel_attachment.h"
+#include "mechanism/kernel_errors.h"
 #include "mechanism/queue_set.h"
 #include "mechanism/target_process.h"
 
@@ -83,6 +84,11 @@ Status KernelAttachment::start_all() {
 Status KernelAttachment::detach() {
   Status status = may_hold_ ? start_all() : ok();
   return !status && status.error().code == ESRCH ? ok() : std::move(status);
+}
+
+Status check_kernel_support() {
+  const UniqueFd device = TRY(open_kfd());
+  return check_preempt_caps(kfd::Channel{device.get()}, abi::kPreemptCapQueues);
 }
 
 Result<std::unique_ptr<Attachment>> attach_kernel(const discover::ProcessKey& target,

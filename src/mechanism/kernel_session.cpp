@@ -22,6 +22,8 @@ using Clock = std::chrono::steady_clock;
 // Our own leases end first: what the kernel ends, it ends without telling us. Also the resolution
 // of the kernel's timers.
 constexpr auto kMargin = 100ms;
+// Set later than need be, so that leases that are extended one after the other are one renewal.
+constexpr auto kSlack = 100ms;
 // A deadline of the kernel that is later than need be by this much is brought forward.
 constexpr auto kTooLate = 1s;
 
@@ -132,7 +134,7 @@ Status KernelSession::set_deadline(TimePoint deadline) {
   if (!lease_ || (!ends_too_early(wanted) && has_deadline_ && deadline_ < wanted + kTooLate)) {
     return ok();
   }
-  if (const int error = renew(wanted); error < 0) {
+  if (const int error = renew(wanted + kSlack); error < 0) {
     return Error{-error, "cannot renew the lease of the driver",
                  "what is stopped will be started by the driver"};
   }

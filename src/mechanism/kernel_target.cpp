@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 
 #include "abi/kfd_preempt.h"
-#include "base/log.h"
 #include "mechanism/inside/queue_ids.h"
 #include "mechanism/target_process.h"
 
@@ -20,6 +21,28 @@ namespace {
 bool is_known_to_driver(pid_t pid) {
   auto ids = std::make_unique<inside::QueueIds>();
   return inside::list_queue_ids(pid, *ids) == 0;
+}
+
+bool same_file(pid_t one, int one_number, pid_t other, int other_number) {
+  constexpr int kFile = 0;  // KCMP_FILE of linux/kcmp.h, which not every system has
+  return ::syscall(SYS_kcmp, one, other, kFile, one_number, other_number) == 0;
+}
+
+// The number of a /dev/kfd that the process has opened itself, the latest; -1: there is none.
+int own_descriptor(pid_t pid) {
+  const auto numbers = kfd_descriptors(pid);
+  const auto state = process_state(pid);
+  if (!numbers || !state) {
+    return -1;
+  }
+  const auto of_parent = kfd_descriptors(state->parent);
+  const auto inherited = [&](int number) {
+    return of_parent && std::any_of(of_parent->begin(), of_parent->end(), [&](int parents) {
+             return same_file(pid, number, state->parent, parents);
+           });
+  };
+  const auto own = std::find_if_not(numbers->rbegin(), numbers->rend(), inherited);
+  return own == numbers->rend() ? -1 : *own;
 }
 
 }  // namespace
@@ -43,16 +66,16 @@ bool KernelTarget::ended() const {
 
 void KernelTarget::look_for_descriptor() {
   descriptor_ = -1;
-  const auto numbers = kfd_descriptors(pid_);
-  if (!numbers || numbers->size() != 1 || !is_known_to_driver(pid_)) {
+  const int number = is_known_to_driver(pid_) ? own_descriptor(pid_) : -1;
+  if (number < 0) {
     return;
   }
-  const auto file = copy_descriptor(pid_, pidfd_.get(), numbers->front());
+  const auto file = copy_descriptor(pid_, pidfd_.get(), number);
   struct stat status {};
   if (!file || ::fstat(file->get(), &status) != 0) {
     return;
   }
-  descriptor_ = numbers->front();
+  descriptor_ = number;
   device_ = status.st_dev;
   inode_ = status.st_ino;
 }

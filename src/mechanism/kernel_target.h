@@ -3,8 +3,8 @@
 // which neither a reused pid nor a pid namespace can mislead; or its pid, with CAP_SYS_NICE.
 //
 // A process that was forked without exec has its parent's /dev/kfd too, and the driver would take
-// that for the parent. So a descriptor counts only if it is the only one, and only of a process
-// that the driver knows as one of its own.
+// that for the parent. So a descriptor counts only if the parent has not the same, and only of a
+// process that the driver knows as one of its own.
 #pragma once
 
 #include <sys/types.h>

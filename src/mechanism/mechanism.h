@@ -148,6 +148,9 @@ struct AttachOptions {
   void* ioctl_context = nullptr;
 };
 
+// Whether the driver has what `kernel` needs, without a look at any process. EOPNOTSUPP: it has
+// not.
+Status check_kernel_support();
 std::shared_ptr<KernelSession> make_kernel_session(const AttachOptions& options);
 
 // Tries it out where nothing less tells: a debugger is attached and detached again.

@@ -32,6 +32,15 @@ nlohmann::json device_stats() {
   return nlohmann::json::parse(text);
 }
 
+unsigned long sum_of(const char* count) {
+  unsigned long sum = 0;
+  const nlohmann::json stats = device_stats();
+  for (const auto& gpu : stats["gpus"]) {
+    sum += gpu[count].get<unsigned long>();
+  }
+  return sum;
+}
+
 }  // namespace
 
 Child::Child(const Words& words) {
@@ -170,14 +179,8 @@ bool all_stopped(pid_t pid) {
   });
 }
 
-unsigned long unmaps() {
-  unsigned long sum = 0;
-  const nlohmann::json stats = device_stats();
-  for (const auto& gpu : stats["gpus"]) {
-    sum += gpu["unmaps"].get<unsigned long>();
-  }
-  return sum;
-}
+unsigned long unmaps() { return sum_of("unmaps"); }
+unsigned long run_lists() { return sum_of("runlists"); }
 
 testing::AssertionResult is_error(const Error& error, int code, const std::string& text) {
   if (error.code != code) {

@@ -73,6 +73,7 @@ bool eventually(const std::function<bool()>& condition);
 bool all_run_again(pid_t pid);  // waits
 // Of all GPUs together.
 unsigned long unmaps();
+unsigned long run_lists();
 
 // Succeeds only if it is an error with this code and this text in message().
 testing::AssertionResult is_error(const Error& error, int code, const std::string& text);
