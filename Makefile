@@ -13,7 +13,7 @@ CMAKE_ARGS ?=
 TESTS ?= .
 SOAK ?= 1h
 
-.PHONY: help deps build test test-san test-kernel fuzz bench demo install format format-check lint clean
+.PHONY: help deps build test test-san test-kernel dkms-deb fuzz bench demo install format format-check lint clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ test-kernel: deps ## Test the kernel patches, and the stock driver, in virtual m
 	@cmake --preset release -B $(BUILD) $(CMAKE_ARGS) > /dev/null
 	@cmake --build $(BUILD) -j $(JOBS) --target gpreempt kernel_stock_test
 	@kernel/test --build $(BUILD)
+
+dkms-deb: ## Build the package gpreempt-dkms: amdgpu with the kernel patches (docs/dkms.md)
+	@packaging/dkms/build-deb $(BUILD)
 
 fuzz: deps ## Fuzz the decoder and the driver for a minute
 	@scripts/fuzz -j $(JOBS)
