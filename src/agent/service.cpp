@@ -103,7 +103,9 @@ void Service::run() {
         {link_.connected() ? link_.socket() : link_.watch_fd(), POLLIN, 0},
     };
     poll(ready, kCount, milliseconds_to_next());
-    drain(kick_fd_);
+    if (ready[kKick].revents != 0) {
+      drain(kick_fd_);
+    }
     // Commands first: somebody is waiting for them.
     const bool peer = ready[kPeer].revents != 0;
     directory_changed = peer && !link_.connected();

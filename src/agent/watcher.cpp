@@ -95,6 +95,9 @@ void* Watcher::thread_main(void* self) {
 void Watcher::run() {
   while (!quit_.load(std::memory_order_acquire)) {
     wait_for_work();
+    // Work has just begun, and others are needed more at this moment: those who make room for it. A
+    // marker now would also be too early for a burst of several packets.
+    nap(kMarkerSpacingNs);
     while (!quit_.load(std::memory_order_acquire) && watching() && !settle()) {
       nap(kMarkerSpacingNs);
     }

@@ -100,13 +100,13 @@ bool Agents::admit(Peer& peer, const control::Hello& hello, std::vector<UniqueFd
   // Edge-triggered and never read: each write of the agent is one event, without a system call of
   // ours to take it.
   auto token = loop_.add(agent.wake.get(), EPOLLIN | EPOLLET,
-                         [this, peer_id = peer.id](u32) { on_wake(peer_id); });
+                         [this, &agent](u32) { on_wake(agent); });
   if (!token) {
     agents_.erase(peer.id);
     return false;
   }
   agent.wake_token = *token;
-  by_process_[*id] = peer.id;
+  by_process_[*id] = &agent;
   processes_.told(*id, told_by(hello));
   welcome(agent);
   engine_.agent_joined(monotonic_ns(), *id, hello.abilities);
@@ -193,13 +193,12 @@ bool Agents::on_done(Agent& agent, std::span<const u8> message) {
   return true;
 }
 
-void Agents::on_wake(PeerId id) {
-  Agent& agent = agents_.at(id);
+void Agents::on_wake(Agent& agent) {
   engine_.woken(agent.process);
   const u64 now = monotonic_ns();
   if (agent.wakes.next_ns(now, kWakesPerSecond, kWakesPerSecond) > now) {
     loop_.change(agent.wake_token, 0);
-    muted_.push_back({id, now + kMutedNs});
+    muted_.push_back({agent.peer, now + kMutedNs});
   } else {
     agent.wakes.take(now, kWakesPerSecond, kWakesPerSecond);
   }
@@ -236,17 +235,14 @@ void Agents::on_closed(PeerId id) {
   engine_.agent_left(monotonic_ns(), process);
 }
 
-Agents::Agent* Agents::agent_of(ProcessId id) {
+Agents::Agent* Agents::agent_of(ProcessId id) const {
   const auto found = by_process_.find(id);
-  return found == by_process_.end() ? nullptr : &agents_.at(found->second);
+  return found == by_process_.end() ? nullptr : found->second;
 }
 
 std::optional<sched::Activity> Agents::activity(ProcessId id) const {
-  const auto found = by_process_.find(id);
-  if (found == by_process_.end()) {
-    return std::nullopt;
-  }
-  return agents_.at(found->second).page->activity();
+  const Agent* agent = agent_of(id);
+  return agent == nullptr ? std::nullopt : std::optional(agent->page->activity());
 }
 
 void Agents::carry_out(const sched::Order& order) {

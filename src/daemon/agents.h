@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "daemon/page_mapping.h"
@@ -59,10 +60,10 @@ class Agents {
   bool admit(Peer& peer, const control::Hello& hello, std::vector<UniqueFd>& files);
   bool on_queue(Agent& agent, const control::Header& header, std::span<const u8> message);
   bool on_done(Agent& agent, std::span<const u8> message);
-  void on_wake(PeerId id);
+  void on_wake(Agent& agent);
   void tell_queues(Agent& agent, bool appeared);
   void welcome(Agent& agent);
-  Agent* agent_of(sched::ProcessId id);
+  Agent* agent_of(sched::ProcessId id) const;
 
   Loop& loop_;
   sched::Engine& engine_;
@@ -71,8 +72,8 @@ class Agents {
   Peers* peers_ = nullptr;
   Discovery* discovery_ = nullptr;
   std::set<u32> gpu_ids_;
-  std::map<PeerId, Agent> agents_;
-  std::map<sched::ProcessId, PeerId> by_process_;
+  std::unordered_map<PeerId, Agent> agents_;
+  std::unordered_map<sched::ProcessId, Agent*> by_process_;
   std::vector<Muted> muted_;  // who is not listened to
 };
 

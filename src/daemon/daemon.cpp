@@ -205,14 +205,14 @@ Status Daemon::reload() {
   return ok();
 }
 
-// The guardian polls only while there is a deadline, and is told when the first one appears.
+// The guardian polls only while there is a deadline, and is told when one appears in its sleep.
 void Daemon::update_board() {
   const u64 deadline = engine_.earliest_deadline_ns().value_or(0);
   if (deadline == board_deadline_ns_) {
     return;
   }
   ward_.board->deadline_ns.store(deadline);
-  if (board_deadline_ns_ == 0) {
+  if (deadline != 0 && ward_.board->guardian_sleeps.load()) {
     const u64 one = 1;
     [[maybe_unused]] const ssize_t written = ::write(ward_.board_changed.get(), &one, sizeof one);
   }

@@ -87,10 +87,13 @@ Status start_daemon(Guardian& guardian, const std::function<int(Ward)>& daemon) 
 }
 
 int milliseconds_to_deadline(const Guardian& guardian) {
-  const u64 deadline = guardian.board->deadline_ns.load();
+  Board& board = *guardian.board;
+  board.guardian_sleeps.store(true);  // until it is known that there is a deadline
+  const u64 deadline = board.deadline_ns.load();
   if (deadline == 0) {
     return -1;
   }
+  board.guardian_sleeps.store(false);
   const u64 now = monotonic_ns(), act = deadline + kGraceNs;
   return act <= now ? 0 : static_cast<int>((act - now) / kMs + 1);
 }

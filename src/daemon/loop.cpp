@@ -71,15 +71,13 @@ void Loop::remove(Token token) {
 }
 
 void Loop::set_timer(std::optional<u64> at_ns) {
-  if (at_ns == timer_at_ns_) {
+  if (!at_ns || (timer_at_ns_ && *timer_at_ns_ <= *at_ns)) {
     return;
   }
   timer_at_ns_ = at_ns;
   itimerspec when{};
-  if (at_ns) {
-    when.it_value.tv_sec = static_cast<time_t>(*at_ns / 1'000'000'000);
-    when.it_value.tv_nsec = static_cast<long>(*at_ns % 1'000'000'000);
-  }
+  when.it_value.tv_sec = static_cast<time_t>(*at_ns / 1'000'000'000);
+  when.it_value.tv_nsec = static_cast<long>(*at_ns % 1'000'000'000);
   ::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &when, nullptr);
 }
 

@@ -28,7 +28,9 @@ class Loop {
   Result<Token> add(int fd, u32 events, Handler handler);
   void change(Token token, u32 events);
   void remove(Token token);
-  // When the timer fires next, of CLOCK_MONOTONIC; empty: never.
+  // When run_once() returns at the latest, of CLOCK_MONOTONIC; empty: whenever something happens.
+  // It may return earlier, once: to put off or disarm the timer would take a system call on the way
+  // to a stop, and is left to the moment when it fires.
   void set_timer(std::optional<u64> at_ns);
   // Any thread: `work` runs in the loop's thread.
   void post(std::function<void()> work);
@@ -46,7 +48,7 @@ class Loop {
   UniqueFd epoll_, timer_, posted_signal_;
   std::unordered_map<Token, std::shared_ptr<Source>> sources_;
   Token next_ = 1;
-  std::optional<u64> timer_at_ns_;
+  std::optional<u64> timer_at_ns_;  // it is armed for
   std::mutex mutex_;
   std::vector<std::function<void()>> posted_;
 };

@@ -5,9 +5,9 @@
 
 #include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "base/socket.h"
@@ -72,7 +72,7 @@ class Peers {
   UniqueFd listener_;
   Loop::Token listener_token_ = 0;
   UniqueFd spare_;  // given up to refuse a connection when there are no descriptors left
-  std::map<PeerId, std::unique_ptr<Peer>> peers_;
+  std::unordered_map<PeerId, std::unique_ptr<Peer>> peers_;
   std::vector<u8> buffer_;
   PeerId next_ = 1;
 };

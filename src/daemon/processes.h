@@ -2,9 +2,9 @@
 // one set of facts for the engine. Knows of the end of each by its pidfd.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 
 #include "config/config.h"
 #include "daemon/discovery.h"
@@ -62,7 +62,7 @@ class Processes {
   Loop& loop_;
   sched::Engine& engine_;
   const config::Config& config_;
-  std::map<sched::ProcessId, Record> records_;
+  std::unordered_map<sched::ProcessId, Record> records_;
 };
 
 }  // namespace gp::daemon

@@ -16,6 +16,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "policy/policy.h"
@@ -157,7 +158,7 @@ class Engine {
 
   Effects& effects_;
   Settings settings_;
-  std::map<ProcessId, Process> processes_;
+  std::unordered_map<ProcessId, Process> processes_;
   std::map<JobId, Job> jobs_;
   std::map<u32, NodeRecord> nodes_;  // by gpu_id
   JobIndex index_;
