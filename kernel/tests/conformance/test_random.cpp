@@ -1,4 +1,4 @@
-// Thousands of random operations, each followed by a comparison of driver, firmware and a model
+// Many random operations, each followed by a comparison of driver, scheduler and a model
 // that fits on one screen: a queue runs iff nobody holds it or its process on its GPU, the process
 // is not evicted, and its percentage is not 0.
 #include <array>
@@ -32,9 +32,10 @@ struct ModelProcess {
   }
 };
 
-std::string text(const std::set<uint32_t>& doorbells) {
+std::string text(const std::set<QueueName>& queues) {
   std::string line;
-  for (uint32_t d : doorbells) line += " " + std::to_string(d);
+  for (const QueueName& q : queues)
+    line += " " + std::to_string(q.pid) + ":" + std::to_string(q.queue_id);
   return line;
 }
 
@@ -182,10 +183,9 @@ void World::step() {
 }
 
 void World::compare() {
-  auto firmware = firmware_state();
   for (unsigned gpu = 0; gpu < num_gpus; gpu++) {
     Status s = status(gpu);
-    std::set<uint32_t> should_run;
+    std::set<QueueName> should_run;
     for (auto& p : processes_) {
       for (auto& [id, q] : p->queues) {
         if (q.gpu != gpu)
@@ -195,15 +195,14 @@ void World::compare() {
         CHECK_EQ((listed->flags & KFD_HQD_QUEUE_ACTIVE) != 0, p->runs(q));
         CHECK_EQ(listed->num_holds, q.holders.size() + p->holders[gpu].size());
         if (p->runs(q))
-          should_run.insert(listed->doorbell_off);
+          should_run.insert({p->peer->pid(), id});
       }
     }
-    if (firmware[gpu].mapped != should_run)
-      throw Failed("the firmware of GPU " + std::to_string(gpu) + " has mapped" +
-                   text(firmware[gpu].mapped) + ", not" + text(should_run));
+    if (std::set<QueueName> mapped = mapped_queues(gpu); mapped != should_run)
+      throw Failed("GPU " + std::to_string(gpu) + " runs" + text(mapped) + ", not" +
+                   text(should_run));
     CHECK_EQ(s.args.active_queues, should_run.size());
-    CHECK_EQ(firmware[gpu].packets.unknown, 0u);
-    CHECK_EQ(firmware[gpu].packets.reset, 0u);
+    CHECK_EQ(complaint(gpu), std::string());
   }
 }
 

@@ -8,8 +8,8 @@
 
 class Peer {
  public:
-  // uid: run as this user.
-  explicit Peer(uid_t uid = 0);
+  enum class User { same, ordinary };  // ordinary: without privileges
+  explicit Peer(User user = User::same);
   ~Peer();  // kills it
   Peer(const Peer&) = delete;
 

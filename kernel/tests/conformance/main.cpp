@@ -1,5 +1,6 @@
-// Runs the tests inside the virtual machine: one line each, "ok NAME" or "not ok NAME: why".
-//   preempt_test [WORD]    those whose name contains WORD
+// Runs the tests: one line each, "ok NAME" or "not ok NAME: why".
+//   preempt_test [WORD]    the one of that name, or those whose name contains WORD
+// Exit: 0 all passed, 1 failed, 77 skipped.
 #include <unistd.h>
 
 #include <cstdio>
@@ -23,6 +24,17 @@ static void wait_until_empty() {
     wait_until([gpu] { return status(gpu).args.total_queues == 0; }, "queues are left over");
 }
 
+static std::vector<Test> tests_named(const char* word) {
+  std::vector<Test> named;
+  for (const Test& test : all_tests()) {
+    if (strcmp(test.name, word) == 0)
+      return {test};
+    if (strstr(test.name, word) != nullptr)
+      named.push_back(test);
+  }
+  return named;
+}
+
 int main(int argc, char** argv) {
   if (argc == 3 && strcmp(argv[1], "--peer") == 0)
     return peer_main(atoi(argv[2]));
@@ -31,10 +43,12 @@ int main(int argc, char** argv) {
   if (argc == 2 && strcmp(argv[1], "--sleep") == 0)
     return pause();
   setvbuf(stdout, nullptr, _IOLBF, 0);
+  if (const std::string reason = reason_to_skip(); !reason.empty()) {
+    printf("skipped: %s\n", reason.c_str());
+    return 77;
+  }
   int failed = 0, run = 0;
-  for (const Test& test : all_tests()) {
-    if (argc == 2 && strstr(test.name, argv[1]) == nullptr)
-      continue;
+  for (const Test& test : tests_named(argc == 2 ? argv[1] : "")) {
     run++;
     try {
       wait_until_empty();
@@ -46,5 +60,5 @@ int main(int argc, char** argv) {
     }
   }
   printf("ran %d failed %d\n", run, failed);
-  return failed != 0;
+  return failed != 0 || run == 0;
 }

@@ -1,4 +1,5 @@
 // Firmware that does not answer. Last, because the driver marks all queues as reset.
+#include "firmware.h"
 #include "peer.h"
 #include "preempt.h"
 
@@ -6,7 +7,7 @@ TEST(zz_hardware_that_does_not_follow_is_an_error_and_the_hold_stands) {
   Peer peer;
   Lease lease;
   int queue = peer.create_queue(0, 5);
-  PacketCount count;
+  FirmwareCount count;
   set_parameter("queue_preemption_timeout_ms", 300);
   set_parameter("hang", 1);
   CHECK_EQ(hold(self(), lease, entry(peer.pid(), queue)), -EIO);

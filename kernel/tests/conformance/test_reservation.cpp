@@ -1,4 +1,4 @@
-// Slots kept free of low priority. The module is loaded with 8 slots per GPU.
+// Slots kept free of low priority. GPUs have 8 slots.
 #include <set>
 
 #include "peer.h"
@@ -42,7 +42,7 @@ TEST(low_queues_get_no_more_than_the_rest) {
   CHECK_EQ(s.args.reserved_slots, 5u);
   for (int i = 0; i < 4; i++) CHECK(runs(high.pid(), high.create_queue(0, 6)));
   CHECK_EQ(status().args.active_compute_queues, 7u);
-  CHECK_EQ(firmware_state()[0].mapped.size(), size_t{7});
+  CHECK_EQ(mapped_queues(0).size(), size_t{7});
 }
 
 TEST(a_new_low_queue_waits_and_takes_the_place_of_one_that_goes) {

@@ -14,6 +14,7 @@
 
 #include "check.h"
 #include "client.h"
+#include "machine.h"
 
 namespace {
 
@@ -77,14 +78,14 @@ int peer_main(int socket) {
   return 0;
 }
 
-Peer::Peer(uid_t uid) {
+Peer::Peer(User user) {
   int sockets[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0)
     throw Failed("socketpair");
   pid_ = fork();
   if (pid_ == 0) {
-    if (uid != 0 && (setgid(uid) != 0 || setuid(uid) != 0))
-      _exit(1);
+    if (user == User::ordinary)
+      become_ordinary_user();
     int mine = dup(sockets[1]);  // without close-on-exec
     execl("/proc/self/exe", "peer", "--peer", std::to_string(mine).c_str(), nullptr);
     _exit(1);

@@ -9,7 +9,7 @@
 
 #include "check.h"
 #include "client.h"
-#include "sim_state.h"
+#include "machine.h"
 
 constexpr uint32_t all_queues = KFD_PREEMPT_ALL_QUEUES;
 
@@ -74,8 +74,9 @@ int hold(Caller& caller, int lease, kfd_preempt_entry e, uint32_t timeout_ms = 0
 }
 
 template <class Caller>
-int release(Caller& caller, int lease, kfd_preempt_entry e) {
+int release(Caller& caller, int lease, kfd_preempt_entry e, uint32_t timeout_ms = 0) {
   kfd_ioctl_resume_queue_args args = {};
+  args.timeout_ms = timeout_ms;
   args.entry = e;
   args.lease_fd = lease;
   int r = caller.ioctl(AMDKFD_IOC_RESUME_QUEUE, &args);
@@ -126,15 +127,24 @@ void wait_until(Condition condition, const char* otherwise) {
   throw Failed(otherwise);
 }
 
-// Whether the firmware has the queue mapped. Fails if the driver thinks otherwise.
-inline bool runs(int pid, int queue_id, unsigned gpu = 0) {
+inline bool is_active(int pid, int queue_id, unsigned gpu) {
   Status s = status(gpu);
   const kfd_hqd_queue* q = s.find(pid, queue_id);
   if (q == nullptr)
     throw Failed("queue is not listed");
-  bool mapped = firmware_state().at(gpu).mapped.count(q->doorbell_off) != 0;
-  bool active = (q->flags & KFD_HQD_QUEUE_ACTIVE) != 0;
-  if (mapped != active)
-    throw Failed("driver and firmware disagree about a queue");
-  return mapped;
+  return (q->flags & KFD_HQD_QUEUE_ACTIVE) != 0;
+}
+
+// Whether the scheduler was told to run the queue. Fails if the driver thinks otherwise, before and
+// after: a deadline or a death may change both while they are asked.
+inline bool runs(int pid, int queue_id, unsigned gpu = 0) {
+  for (;;) {
+    bool before = is_active(pid, queue_id, gpu);
+    bool mapped = mapped_queues(gpu).count({pid, queue_id}) != 0;
+    if (before != is_active(pid, queue_id, gpu))
+      continue;
+    if (mapped != before)
+      throw Failed("driver and scheduler disagree about a queue");
+    return mapped;
+  }
 }

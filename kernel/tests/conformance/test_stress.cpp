@@ -32,7 +32,7 @@ TEST(everything_runs_again_after_processes_that_fight_and_die) {
     wait_until([&] { return status(gpu).args.total_queues == queues; }, "queues of the dead stay");
     wait_until([&] { return status(gpu).args.held_queues == 0; }, "a queue stays held");
     CHECK_EQ(status(gpu).args.active_queues, queues);
-    CHECK_EQ(firmware_state()[gpu].mapped.size(), size_t{queues});
-    CHECK_EQ(firmware_state()[gpu].packets.reset, 0u);
+    CHECK_EQ(mapped_queues(gpu).size(), size_t{queues});
+    CHECK_EQ(complaint(gpu), std::string());
   }
 }

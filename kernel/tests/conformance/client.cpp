@@ -10,6 +10,7 @@
 #include <string>
 
 #include "check.h"
+#include "machine.h"
 
 namespace {
 
@@ -54,11 +55,13 @@ Client::Client() {
   fd_ = open("/dev/kfd", O_RDWR | O_CLOEXEC);
   if (fd_ < 0)
     throw Failed(std::string("open /dev/kfd: ") + strerror(errno));
-  for (const Gpu& gpu : gpus()) {
-    int render = open("/dev/kfd_sim_render", O_RDWR | O_CLOEXEC);
+  for (unsigned gpu = 0; gpu < gpus().size(); gpu++) {
+    int render = open_render_node(gpu);
+    if (render < 0)
+      throw Failed(std::string("open the render node: ") + strerror(errno));
     kfd_ioctl_acquire_vm_args args = {};
     args.drm_fd = render;
-    args.gpu_id = gpu.id;
+    args.gpu_id = gpus()[gpu].id;
     if (int r = ioctl(AMDKFD_IOC_ACQUIRE_VM, &args); r != 0)
       throw Failed("ACQUIRE_VM: " + std::to_string(r));
     render_fds_.push_back(render);
@@ -186,10 +189,8 @@ int Client::suspend(uint32_t id) {
   kfd_ioctl_dbg_trap_args args = {};
   args.pid = getpid();
   args.op = KFD_IOC_DBG_TRAP_GET_QUEUE_SNAPSHOT;
-  args.queue_snapshot.exception_mask = KFD_EC_MASK(EC_QUEUE_NEW);
-  args.queue_snapshot.snapshot_buf_ptr = reinterpret_cast<uint64_t>(entries);
-  args.queue_snapshot.num_queues = 64;
-  args.queue_snapshot.entry_size = sizeof entries[0];
+  args.queue_snapshot = {KFD_EC_MASK(EC_QUEUE_NEW), reinterpret_cast<uint64_t>(entries), 64,
+                         sizeof entries[0]};
   if (int r = ioctl(AMDKFD_IOC_DBG_TRAP, &args); r < 0)
     return r;
   args = {};

@@ -33,7 +33,7 @@ TEST(holding_an_evicted_queue_sends_nothing) {
   CHECK_EQ(evict(peer.pid()), 0);
   PacketCount count;
   CHECK_EQ(hold(self(), lease, entry(peer.pid(), queue)), 0);
-  CHECK_EQ(count.since().unmap, 0u);
+  CHECK_EQ(count.since().unmaps, 0u);
   CHECK_EQ(restore(peer.pid()), 0);
 }
 
@@ -141,16 +141,15 @@ TEST(a_timeout_bounds_the_wait_for_others) {
   Peer slow, victim;
   Lease lease;
   int mine = slow.create_queue(0, 5), theirs = victim.create_queue(0, 5);
-  set_parameter("unmap_delay_us", 2000000);
+  set_unmap_delay_ms(2000);
   slow.start_destroy_queue(mine);  // has the GPU for two seconds
-  int r = 0;
-  for (int i = 0; i < 5 && r != -ETIME; i++) {  // it may not have begun yet
-    r = hold(self(), lease, entry(victim.pid(), theirs), 50);
-    if (r >= 0)
-      release(self(), lease, entry(victim.pid(), theirs));
-  }
-  CHECK_EQ(r, -ETIME);
-  set_parameter("unmap_delay_us", 0);
+  // Nothing is held yet: releasing it sends nothing, and only shows whether the GPU is taken.
+  auto gpu_is_taken = [&] {
+    return release(self(), lease, entry(victim.pid(), theirs), 10) == -ETIME;
+  };
+  wait_until(gpu_is_taken, "the other process does not begin");
+  CHECK_EQ(hold(self(), lease, entry(victim.pid(), theirs), 50), -ETIME);
+  set_unmap_delay_ms(0);
   CHECK_EQ(slow.finish(), 0);
   CHECK(runs(victim.pid(), theirs));
   CHECK_EQ(hold(self(), lease, entry(victim.pid(), theirs), 5000), 0);
@@ -172,28 +171,6 @@ TEST(a_pause_for_a_checkpoint_and_a_hold_are_independent) {
   CHECK(!runs(peer.pid(), queue));
   CHECK_EQ(release(self(), lease, entry(peer.pid(), queue)), 0);
   CHECK(runs(peer.pid(), queue));
-}
-
-TEST(holds_survive_sleep_and_change_during_it) {
-  Peer peer;
-  Lease lease, brief;
-  int stays = peer.create_queue(0, 5), goes = peer.create_queue(0, 5);
-  int never = peer.create_queue(1, 5), late = peer.create_queue(1, 5);
-  CHECK_EQ(hold(self(), lease, entry(peer.pid(), stays)), 0);
-  CHECK_EQ(hold(self(), brief, entry(peer.pid(), goes)), 0);
-  CHECK_EQ(power(false), 0);
-  CHECK(!runs(peer.pid(), never, 1));
-  brief.close_now();
-  CHECK_EQ(hold(self(), lease, entry(peer.pid(), late)), 0);
-  CHECK(!runs(peer.pid(), goes));
-  CHECK_EQ(power(true), 0);
-  CHECK(!runs(peer.pid(), stays));
-  CHECK(runs(peer.pid(), goes));
-  CHECK(runs(peer.pid(), never, 1));
-  CHECK(!runs(peer.pid(), late, 1));
-  lease.close_now();
-  CHECK(runs(peer.pid(), stays));
-  CHECK(runs(peer.pid(), late, 1));
 }
 
 TEST(listeners_hear_of_the_first_hold_and_of_the_last_release) {

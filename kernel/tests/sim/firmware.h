@@ -1,0 +1,33 @@
+// What the emulated firmware was told, and what it can be told (kernel/sim/control.c).
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+struct FirmwarePackets {
+  uint64_t run_list = 0, unmap = 0, query = 0, write = 0, unknown = 0, reset = 0;
+};
+
+struct FirmwareState {
+  uint32_t gpu_id = 0;
+  FirmwarePackets packets;
+  std::set<uint32_t> mapped;  // doorbells
+};
+
+std::vector<FirmwareState> firmware_state();
+
+// Packets of every kind sent to each GPU between construction and call.
+class FirmwareCount {
+ public:
+  FirmwareCount() : before_(firmware_state()) {}
+  FirmwarePackets since(unsigned gpu = 0) const;
+
+ private:
+  std::vector<FirmwareState> before_;
+};
+
+int power(bool on);  // off: as on suspend-to-RAM
+void set_parameter(const std::string& name, unsigned value);
+int write_control(const std::string& name, const std::string& text);
