@@ -82,8 +82,9 @@ TEST_F(CommandLine, WhatIsUnknownIsNamed) {
 TEST_F(CommandLine, HelpNamesEveryDeviceOption) {
   const Outcome outcome = vgpu({"run", "--help"});
   EXPECT_EQ(outcome.status, 0);
-  for (const char* option : {"--profile", "--gpus", "--cus", "--hqds", "--workers", "--vram",
-                             "--kfd", "--cost-model", "--ptrace-rule", "--early-ioctls"}) {
+  for (const char* option :
+       {"--profile", "--gpus", "--cus", "--hqds", "--workers", "--vram", "--kfd", "--cost-model",
+        "--ptrace-rule", "--early-ioctls", "--kernel-patches"}) {
     EXPECT_NE(outcome.out.find(option), std::string::npos) << option;
   }
 }
@@ -105,6 +106,25 @@ TEST_F(CommandLine, OptionsReachTheDevice) {
   EXPECT_EQ(vgpu({"run", "--kfd", "1.17", "--", client(), "version"}).out, "1.17\n");
   EXPECT_EQ(vgpu({"run", "--gpus", "3", "--", "ls", "/dev/dri"}).out,
             "renderD128\nrenderD129\nrenderD130\n");
+}
+
+TEST_F(CommandLine, ASwitchMayStandAlone) {
+  const auto is_patched = [&](Words options) {
+    options.insert(options.begin(), "run");
+    options.insert(options.end(), {"--", vgpu(), "list"});
+    return vgpu(options).out.find("with kernel patches") != std::string::npos;
+  };
+  EXPECT_TRUE(is_patched({"--kernel-patches"}));
+  EXPECT_TRUE(is_patched({"--kernel-patches", "--cus", "4"}));
+  EXPECT_TRUE(is_patched({"--kernel-patches", "on"}));
+  EXPECT_FALSE(is_patched({"--kernel-patches=off"}));
+  EXPECT_FALSE(is_patched({}));
+}
+
+TEST_F(CommandLine, KernelPatchesAreForANewDriver) {
+  const Outcome outcome = vgpu({"run", "--kernel-patches", "--kfd", "1.11", "--", "true"});
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_NE(outcome.err.find("--kfd 1.17"), std::string::npos);
 }
 
 TEST_F(CommandLine, StatsHaveTheDocumentedKeys) {
