@@ -13,10 +13,10 @@ CMAKE_ARGS ?=
 TESTS ?= .
 SOAK ?= 1h
 
-.PHONY: help deps build test test-san test-kernel dkms-deb fuzz bench demo install format format-check lint clean
+.PHONY: help deps build test test-san test-kernel test-kernel-full dkms-deb fuzz bench demo install format format-check lint clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 deps: ## Install the packages that are missing (apt)
 	@scripts/install-deps
@@ -35,6 +35,11 @@ test-kernel: deps ## Test the kernel patches, and the stock driver, in virtual m
 	@cmake --preset release -B $(BUILD) $(CMAKE_ARGS) > /dev/null
 	@cmake --build $(BUILD) -j $(JOBS) --target gpreempt kernel_stock_test
 	@kernel/test --build $(BUILD)
+
+test-kernel-full: deps ## The same and the whole module, and a kernel with KASAN and lockdep: long
+	@cmake --preset release -B $(BUILD) $(CMAKE_ARGS) > /dev/null
+	@cmake --build $(BUILD) -j $(JOBS) --target gpreempt kernel_stock_test
+	@kernel/test --full --build $(BUILD)
 
 dkms-deb: ## Build the package gpreempt-dkms: amdgpu with the kernel patches (docs/dkms.md)
 	@packaging/dkms/build-deb $(BUILD)

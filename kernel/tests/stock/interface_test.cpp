@@ -37,7 +37,7 @@ TEST(Interface, TheEarlyPreemptionCallsAreUnknown) {
   EXPECT_EQ(kfd::early_resume_queue(kfd.channel(), 0), -ENOTTY);
 }
 
-TEST(Interface, TheCallsOfTheSeriesAreUnknown) {
+TEST(Stock, CallsOfTheSeriesAreUnknown) {
   const Kfd kfd;
   abi::PreemptCapsArgs caps{};
   EXPECT_EQ(kfd.call(abi::kfd_get_preempt_caps, caps), -ENOTTY);
@@ -46,6 +46,30 @@ TEST(Interface, TheCallsOfTheSeriesAreUnknown) {
   for (u32 number = abi::kfd_preempt_lease; number <= abi::kfd_set_hqd_reservation; number++) {
     EXPECT_EQ(kfd.call(number, args), -ENOTTY) << number;
   }
+}
+
+TEST(Patched, SaysWhichCallsThereAre) {
+  const Kfd kfd;
+  abi::PreemptCapsArgs caps{};
+  EXPECT_EQ(kfd.call(abi::kfd_get_preempt_caps, caps), 0);
+  EXPECT_EQ(caps.version, abi::kPreemptVersion);
+  EXPECT_EQ(caps.flags,
+            abi::kPreemptCapQueues | abi::kPreemptCapStatus | abi::kPreemptCapReservation);
+  EXPECT_EQ(caps.max_entries, abi::kPreemptMaxEntries);
+}
+
+TEST(Patched, GivesALease) {
+  in_own_process([] {
+    const Kfd kfd;
+    abi::PreemptLeaseArgs lease{};
+    lease.op = abi::preempt_lease_create;
+    lease.timeout_ms = 1000;
+    ASSERT_EQ(kfd.call(abi::kfd_preempt_lease, lease), 0);
+    lease.op = abi::preempt_lease_renew;
+    EXPECT_EQ(kfd.call(abi::kfd_preempt_lease, lease), 0);
+    EXPECT_EQ(close(static_cast<int>(lease.lease_fd)), 0);
+    EXPECT_EQ(kfd.call(abi::kfd_preempt_lease, lease), -EBADF);
+  });
 }
 
 // The table is indexed by _IOC_NR alone, and missing bytes count as zero.

@@ -44,7 +44,7 @@ TEST(Program, DoctorTriesTheMechanismsOnAProcess) {
                "update-queue      no: update-queue works only inside"});
 }
 
-TEST(Program, DoctorKnowsAStockDriverFromAPatchedOne) {
+TEST(Stock, DoctorSaysThatTheDriverIsNotPatched) {
   const Victim victim(Victim::Uses::kfd_with_runtime);
   const Ended ended = run_program("gpreempt doctor --pid " + std::to_string(victim.pid()));
   expect_text(ended,
