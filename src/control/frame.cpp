@@ -2,6 +2,15 @@
 
 namespace gp::control {
 
+std::vector<u8> text_message(std::string_view part, u32 sequence) {
+  Header header{.kind = Kind::text, .sequence = sequence};
+  header.size = static_cast<u32>(sizeof header + part.size());
+  std::vector<u8> message(header.size);
+  std::memcpy(message.data(), &header, sizeof header);
+  std::memcpy(message.data() + sizeof header, part.data(), part.size());
+  return message;
+}
+
 std::vector<std::vector<u8>> text_messages(std::string_view text, u32 sequence) {
   std::vector<std::vector<u8>> messages;
   bool full = true;
@@ -9,12 +18,7 @@ std::vector<std::vector<u8>> text_messages(std::string_view text, u32 sequence) 
     const std::string_view part = text.substr(0, kTextPerMessage);
     text.remove_prefix(part.size());
     full = part.size() == kTextPerMessage;
-    Header header{.kind = Kind::text, .sequence = sequence};
-    header.size = static_cast<u32>(sizeof header + part.size());
-    std::vector<u8> message(header.size);
-    std::memcpy(message.data(), &header, sizeof header);
-    std::memcpy(message.data() + sizeof header, part.data(), part.size());
-    messages.push_back(std::move(message));
+    messages.push_back(text_message(part, sequence));
   }
   return messages;
 }

@@ -57,6 +57,7 @@ void set_text(char (&field)[N], std::string_view text) {
 
 // A text is sent as any number of full `text` messages and one that is not full, perhaps empty.
 constexpr std::size_t kTextPerMessage = kMaxMessage - sizeof(Header);
+std::vector<u8> text_message(std::string_view part, u32 sequence);
 std::vector<std::vector<u8>> text_messages(std::string_view text, u32 sequence);
 
 }  // namespace gp::control

@@ -31,9 +31,7 @@ bool Clients::on_message(Peer& peer, const control::Header& header, std::span<co
       peers_->send_text(peer.id, status_json(engine_, monotonic_ns(), peers_->count()),
                         header.sequence);
       return true;
-    case Kind::trace:
-      peers_->send_text(peer.id, trace_json(engine_.trace()), header.sequence);
-      return true;
+    case Kind::trace: traces_.begin(peer.id, header.sequence); return true;
     case Kind::online_begin: status = mark(peer, message, true); break;
     case Kind::online_end: status = mark(peer, message, false); break;
     case Kind::set_job: status = set_job(peer, message); break;
@@ -207,6 +205,7 @@ void Clients::settle() {
 void Clients::on_closed(PeerId id) {
   const u64 now = monotonic_ns();
   engine_.release(now, id, std::nullopt);
+  traces_.forget(id);
   std::erase_if(waiting_, [id](const Waiting& each) { return each.peer == id; });
   std::erase_if(marks_, [&](const Mark& each) {
     if (each.peer == id) {

@@ -9,16 +9,23 @@
 
 #include "daemon/peers.h"
 #include "daemon/processes.h"
+#include "daemon/trace_answers.h"
 #include "sched/engine.h"
 
 namespace gp::daemon {
 
 class Clients {
  public:
-  Clients(sched::Engine& engine, Processes& processes, std::function<Status()> reload)
-      : engine_(engine), processes_(processes), reload_(std::move(reload)) {}
+  Clients(Loop& loop, sched::Engine& engine, Processes& processes, std::function<Status()> reload)
+      : engine_(engine),
+        processes_(processes),
+        reload_(std::move(reload)),
+        traces_(loop, engine.trace()) {}
 
-  void set_peers(Peers& peers) { peers_ = &peers; }
+  void set_peers(Peers& peers) {
+    peers_ = &peers;
+    traces_.set_peers(peers);
+  }
   bool on_message(Peer& peer, const control::Header& header, std::span<const u8> message);
   void on_closed(PeerId id);
   // Answers those who wait for a stop; to be called after each settle().
@@ -49,6 +56,7 @@ class Clients {
   Processes& processes_;
   std::function<Status()> reload_;
   Peers* peers_ = nullptr;
+  TraceAnswers traces_;
   std::vector<Waiting> waiting_;
   std::vector<Mark> marks_;  // a connection that ends takes its marks along
 };

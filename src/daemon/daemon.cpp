@@ -43,7 +43,7 @@ Result<std::unique_ptr<Daemon>> Daemon::create(const std::string& config_path,
   daemon->processes_ = std::make_unique<Processes>(*self->loop_, self->engine_, self->config_);
   daemon->agents_ =
       std::make_unique<Agents>(*self->loop_, self->engine_, *self->processes_, self->config_);
-  daemon->clients_ = std::make_unique<Clients>(self->engine_, *self->processes_,
+  daemon->clients_ = std::make_unique<Clients>(*self->loop_, self->engine_, *self->processes_,
                                                [self] { return self->reload(); });
   daemon->outside_ = TRY(Outside::create(
       *self->loop_,

@@ -196,6 +196,10 @@ void Peers::send_text(PeerId id, std::string_view text, u32 sequence) {
   }
 }
 
+void Peers::send_part(PeerId id, std::string_view full_part, u32 sequence) {
+  send(id, control::text_message(full_part, sequence));
+}
+
 void Peers::send_result(PeerId id, u32 sequence, int error, std::string_view text) {
   control::ResultMessage result;
   result.header.sequence = sequence;

@@ -50,6 +50,8 @@ class Peers {
   // Sends at once or, if the peer is slow, later. A peer that does not read is cut off.
   void send(PeerId id, std::span<const u8> message);
   void send_text(PeerId id, std::string_view text, u32 sequence);
+  // As much of a text as a message takes; send_text() ends it.
+  void send_part(PeerId id, std::string_view full_part, u32 sequence);
   void send_result(PeerId id, u32 sequence, int error, std::string_view text);
   void close(PeerId id);
   std::size_t count() const { return peers_.size(); }

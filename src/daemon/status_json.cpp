@@ -106,11 +106,11 @@ std::string status_json(const sched::Engine& engine, u64 now_ns, u64 connections
   return status.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-std::string trace_json(const sched::Trace& trace) {
+std::string trace_json(std::span<const sched::TraceEvent> events) {
   // By hand: the loop waits for this, and a tree of JSON values for each event takes ten times as
   // long.
   fmt::memory_buffer text;
-  for (const sched::TraceEvent& event : trace.since(0)) {
+  for (const sched::TraceEvent& event : events) {
     fmt::format_to(std::back_inserter(text),
                    R"({{"number":{},"time_us":{}.{:03},"event":"{}","class":"{}","job":{},)"
                    R"("pid":{},"value":{}}})"

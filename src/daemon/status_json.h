@@ -1,6 +1,7 @@
 // The engine's report as JSON: what `gpreempt status --json` prints.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "sched/engine.h"
@@ -10,7 +11,7 @@ namespace gp::daemon {
 constexpr int kStatusSchema = 1;
 
 std::string status_json(const sched::Engine& engine, u64 now_ns, u64 connections);
-// One object per line, oldest first.
-std::string trace_json(const sched::Trace& trace);
+// One object per line.
+std::string trace_json(std::span<const sched::TraceEvent> events);
 
 }  // namespace gp::daemon

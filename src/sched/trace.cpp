@@ -21,10 +21,10 @@ const char* name(TraceKind kind) {
   return "unknown";
 }
 
-std::vector<TraceEvent> Trace::since(u64 from) const {
+std::vector<TraceEvent> Trace::since(u64 from, std::size_t most) const {
   std::vector<TraceEvent> events;
   const u64 oldest = next_ > kEvents ? next_ - kEvents : 0;
-  for (u64 number = std::max(from, oldest); number < next_; ++number) {
+  for (u64 number = std::max(from, oldest); number < next_ && events.size() < most; ++number) {
     events.push_back(events_[number % kEvents]);
   }
   return events;

@@ -51,7 +51,8 @@ class Trace {
     ++next_;
   }
   // Those that are still there, oldest first, from number `from` on.
-  std::vector<TraceEvent> since(u64 from) const;
+  std::vector<TraceEvent> since(u64 from, std::size_t most = kEvents) const;
+  u64 end() const { return next_; }  // the number of the next event
 
  private:
   std::vector<TraceEvent> events_;
