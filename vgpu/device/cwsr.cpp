@@ -151,49 +151,59 @@ u64 Gpu::Impl::make_save_space(QueueExecution& queue, u64 wanted) {
 namespace {
 
 // One entry per saved wave, growing down from the end of the control stack.
-void write_control_stack(const QueueProperties& properties, const PageTable& memory,
-                         const std::vector<const WorkGroup*>& saved) {
+void write_control_stack(const QueueExecution& queue) {
+  const QueueProperties& properties = queue.mqd->properties;
   std::vector<u64> entries;
-  for (const WorkGroup* group : saved) {
+  for (const WorkGroup* group : queue.saved) {
     for (u32 wave = 0; wave < group->footprint.waves; ++wave) {
       entries.push_back(group->save_offset + wave * wave_scalar_bytes(group->packet.kernel));
     }
   }
   const u64 bytes = entries.size() * kControlStackEntry;
-  if (bytes + kSaveAreaHeader <= properties.ctl_stack_size) {
-    memory.write(properties.save_area + properties.ctl_stack_size - bytes, entries.data(), bytes);
+  if (bytes != 0 && bytes + kSaveAreaHeader <= properties.ctl_stack_size) {
+    queue.mqd->vmid->memory.write(properties.save_area + properties.ctl_stack_size - bytes,
+                                  entries.data(), bytes);
   }
 }
 
 }  // namespace
 
-UnmapStats Gpu::Impl::save_groups(QueueExecution& queue) {
-  UnmapStats stats;
+// Gives every resident group its place in the save area; a group that gets none stays resident.
+void Gpu::Impl::plan_save(QueueExecution& queue) {
   const QueueProperties& properties = queue.mqd->properties;
+  queue.to_save.clear();
   if (properties.save_area == 0) {
-    return stats;  // no CWSR: the waves drain (kfd_mqd_manager_v9.c, QSWITCH_MODE)
+    return;  // no CWSR: the waves drain (kfd_mqd_manager_v9.c, QSWITCH_MODE)
   }
   u64 wanted = 0;
   for (const WorkGroup* group : queue.ready) {
     wanted += group_bytes(*group);
   }
   u64 offset = make_save_space(queue, wanted);
-  std::vector<const WorkGroup*> saved(queue.saved.begin(), queue.saved.end());
   for (WorkGroup* group : queue.ready) {
     const u64 bytes = group_bytes(*group);
-    if (offset + bytes > properties.save_area_size ||
-        !write_group(queue.mqd->vmid->memory, properties.save_area + offset, *group)) {
+    if (offset + bytes > properties.save_area_size) {
       continue;
     }
     group->save_offset = offset;
-    group->save_bytes = bytes;
     offset += bytes;
-    saved.push_back(group);
-    stats.waves += group->footprint.waves;
-    stats.bytes += bytes;
+    queue.to_save.push_back(group);
   }
-  write_control_stack(properties, queue.mqd->vmid->memory, saved);
-  return stats;
+}
+
+void Gpu::Impl::save_group(WorkGroup& group) {
+  const Mqd& mqd = *group.queue.mqd;
+  if (write_group(mqd.vmid->memory, mqd.properties.save_area + group.save_offset, group)) {
+    group.save_bytes = group_bytes(group);
+  }
+}
+
+void Gpu::Impl::save_groups(QueueExecution& queue) {
+  plan_save(queue);
+  for (WorkGroup* group : queue.to_save) {
+    save_group(*group);
+  }
+  queue.to_save.clear();
 }
 
 bool Gpu::Impl::commit_saved(QueueExecution& queue) {
@@ -211,6 +221,7 @@ bool Gpu::Impl::commit_saved(QueueExecution& queue) {
     queue.saved.push_back(group);
   }
   queue.ready = std::move(resident);
+  write_control_stack(queue);
   SaveInfo info;
   u64 end = area_begin(queue.mqd->properties);
   for (const WorkGroup* group : queue.saved) {

@@ -113,10 +113,6 @@ class Host {
   virtual void queue_error(Mqd& queue, QueueError error, u64 error_code) = 0;
 };
 
-struct UnmapStats {
-  u64 waves = 0, bytes = 0;
-};
-
 struct GpuStats {
   u64 wave_instructions = 0, dispatches = 0, unmaps = 0, runlists = 0;
   u64 waves_saved = 0, waves_restored = 0, saved_bytes = 0;

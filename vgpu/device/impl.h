@@ -44,7 +44,14 @@ struct HostCall {
 
 // One unit of work, done without the lock.
 struct Task {
-  enum class Kind : u8 { none, run_group, restore_group, sdma, save_queue } kind = Kind::none;
+  enum class Kind : u8 {
+    none,
+    run_group,
+    restore_group,
+    sdma,
+    save_queue,
+    save_group
+  } kind = Kind::none;
   QueueExecution* queue = nullptr;
   WorkGroup* group = nullptr;
   bool first_slice = false;      // of this group
@@ -178,16 +185,21 @@ class Gpu::Impl {
   // ---- preempt.cpp ----
   bool wait_until(Lock& lock, u64 deadline_ns, const std::function<bool()>& done);
   bool nobody_runs() const;
-  bool save_all(Lock& lock, u64 start_ns, u64 deadline_ns);
+  bool stop_and_save(Lock& lock, u64 deadline_ns);
+  Task pick_save();
+  bool all_saved() const;
+  bool drain(Lock& lock, u64 start_ns, u64 deadline_ns);
   void take_list_down();
   void raise_attention();
   void lower_attention();
 
   // ---- cwsr.cpp ----
-  // Writes the resident groups of the queue to its save area. No lock: nobody else touches them.
-  UnmapStats save_groups(QueueExecution& queue);
+  void plan_save(QueueExecution& queue);
   u64 make_save_space(QueueExecution& queue, u64 wanted);
-  // Marks what save_groups wrote as saved and frees the CUs. False: some groups stay resident.
+  void save_group(WorkGroup& group);  // no lock: nobody else touches a group that is to be saved
+  // All resident groups of a queue that leaves. No lock: nobody else touches it.
+  void save_groups(QueueExecution& queue);
+  // Marks what was written as saved and frees the CUs. False: some groups stay resident.
   bool commit_saved(QueueExecution& queue);
   bool restore_group(WorkGroup& group);  // no lock
   u64 restore_time(const QueueExecution& queue) const;
@@ -218,7 +230,8 @@ class Gpu::Impl {
     hung,        // an unmap did not complete: nothing runs until reset()
   } phase_ = Phase::running;
   bool stopping_ = false;
-  bool saving_ = false;            // unmap writes save areas, without the lock
+  bool saves_wanted_ = false;      // an unmap is under way: groups are saved as they stop
+  bool saving_ = false;            // unmap writes a save area itself, without the lock
   std::atomic<u32> attention_{0};  // non-zero: waves stop at their next look
 
   std::vector<std::unique_ptr<Worker>> workers_;

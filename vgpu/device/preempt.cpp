@@ -46,11 +46,10 @@ bool Gpu::Impl::unmap_queues(u64 timeout_ns) {
   phase_ = Phase::preempting;
   for (QueueExecution* queue : mapped_) {
     queue->draining = false;  // decided again below, by one thread
+    queue->save_planned = false;
   }
-  raise_attention();
-  const bool stopped = wait_until(lock, deadline, [&] { return nobody_runs(); });
-  lower_attention();
-  if (!stopped || injection_.hws_hang || !save_all(lock, start, deadline)) {
+  const bool stopped = stop_and_save(lock, deadline);
+  if (!stopped || injection_.hws_hang || !drain(lock, start, deadline)) {
     wait_until(lock, deadline, [&] { return stopping_; });
     phase_ = Phase::hung;
     raise_attention();  // whatever still runs stops; lowered by reset()
@@ -61,21 +60,69 @@ bool Gpu::Impl::unmap_queues(u64 timeout_ns) {
   return true;
 }
 
-// Saves all resident work-groups; those that cannot be saved run to their end first.
-bool Gpu::Impl::save_all(Lock& lock, u64 start_ns, u64 deadline_ns) {
-  u64 bytes = 0;
-  saving_ = true;
-  lock.unlock();
-  // The phase keeps workers away from the queues, so they are this thread's alone.
+// The next group to save: of a queue none of whose groups runs any more, because only then it is
+// known what there is to save, and room may have to be made in its area.
+Task Gpu::Impl::pick_save() {
+  if (!saves_wanted_) {
+    return {};
+  }
   for (QueueExecution* queue : mapped_) {
-    if (!queue->ready.empty()) {
-      bytes += save_groups(*queue).bytes;
+    if (!queue->save_planned && queue->running == 0) {
+      queue->save_planned = true;
+      plan_save(*queue);
+    }
+    if (!queue->to_save.empty()) {
+      Task task;
+      task.kind = Task::Kind::save_group;
+      task.queue = queue;
+      task.group = queue->to_save.back();
+      queue->to_save.pop_back();
+      return task;
     }
   }
-  lock.lock();
-  saving_ = false;
-  stopped_.notify_all();
+  if (all_saved()) {
+    stopped_.notify_all();  // the last queue may have had nothing to save
+  }
+  return {};
+}
+
+bool Gpu::Impl::all_saved() const {
+  return nobody_runs() && std::all_of(mapped_.begin(), mapped_.end(), [](QueueExecution* queue) {
+           return queue->save_planned && queue->to_save.empty();
+         });
+}
+
+// Workers save what they stop: they are awake, each on a CPU of its own. This thread saves what
+// they leave, which is everything when they sleep.
+bool Gpu::Impl::stop_and_save(Lock& lock, u64 deadline_ns) {
+  saves_wanted_ = !injection_.hws_hang;
+  raise_attention();
+  bool stopped = wait_until(lock, deadline_ns, [&] { return nobody_runs(); });
+  lower_attention();
+  while (stopped && saves_wanted_ && !all_saved()) {
+    const Task task = pick_save();
+    if (task.kind == Task::Kind::none) {
+      stopped = wait_until(lock, deadline_ns, [&] { return all_saved(); });
+      continue;
+    }
+    saving_ = true;
+    lock.unlock();
+    save_group(*task.group);
+    lock.lock();
+    saving_ = false;
+    stopped_.notify_all();
+  }
+  saves_wanted_ = false;
+  return stopped;
+}
+
+// Takes the saved groups off the CUs; those that could not be saved run to their end.
+bool Gpu::Impl::drain(Lock& lock, u64 start_ns, u64 deadline_ns) {
+  u64 bytes = 0;
   for (QueueExecution* queue : mapped_) {
+    for (const WorkGroup* group : queue->ready) {
+      bytes += group->save_bytes;
+    }
     queue->draining = !commit_saved(*queue);
     queue->leaving = true;
   }

@@ -50,8 +50,12 @@ void Gpu::Impl::look_around() {
 }
 
 Task Gpu::Impl::pick(Worker& self) {
+  if (phase_ == Phase::preempting) {
+    const Task save = pick_save();
+    return save.kind != Task::Kind::none ? save : pick_runnable();  // only what drains
+  }
   if (phase_ != Phase::running) {
-    return phase_ == Phase::preempting ? pick_runnable() : Task{};  // only what drains
+    return {};
   }
   Task task = pick_leaving();
   if (task.kind == Task::Kind::none && self.launch_credit < kSliceInstructions) {

@@ -91,7 +91,10 @@ void Gpu::Impl::run_task(Worker& self, Task& task, Lock& lock) {
     self.launch_credit = 0;
   }
   finish_task(task, result);
-  stopped_.notify_all();
+  // There are many groups to save, and the one who waits has nothing to do before the last.
+  if (task.kind != Task::Kind::save_group || all_saved()) {
+    stopped_.notify_all();
+  }
 }
 
 TaskResult Gpu::Impl::do_task(Task& task) {
@@ -107,6 +110,7 @@ TaskResult Gpu::Impl::do_task(Task& task) {
       break;
     case Task::Kind::sdma: result.sdma = task.sdma->run(attention_); break;
     case Task::Kind::save_queue: save_groups(*task.queue); break;
+    case Task::Kind::save_group: save_group(*task.group); break;
     case Task::Kind::none: break;
   }
   return result;
@@ -129,6 +133,7 @@ void Gpu::Impl::finish_task(Task& task, const TaskResult& result) {
       break;
     case Task::Kind::sdma: finish_sdma(task, result.sdma); break;
     case Task::Kind::save_queue: finish_leaving(*task.queue); break;
+    case Task::Kind::save_group:
     case Task::Kind::none: break;
   }
 }

@@ -1,5 +1,6 @@
 // vgpud: one process that owns one or more virtual GPUs and serves the programs that use them.
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -85,7 +86,16 @@ Status run(Options& options) {
   return ok();
 }
 
+// The registers of a work-group come and go with it, thousands of times a second: memory that went
+// back to the system each time would have to be faulted in and cleared again.
+void keep_freed_memory() {
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TOP_PAD, 16 << 20);
+}
+
 int main(int argc, char** argv) {
+  keep_freed_memory();
   Result<Options> options = parse_options(argc, argv);
   if (!options) {
     std::fprintf(stderr, "vgpud: %s\n", options.error().message().c_str());
