@@ -78,8 +78,10 @@ struct TraceOptions {
 };
 int trace(const TraceOptions& options);
 
-// Makes the page of the results in a directory; `output` empty: into that directory.
-int report_page(const std::string& directory, const std::string& output);
+// Makes the page of the results in a directory; `output` empty: into that directory. `picture`: a
+// file for the same in one picture, or empty.
+int report_page(const std::string& directory, const std::string& output,
+                const std::string& picture);
 
 // What bare `gpreempt` says.
 int status();

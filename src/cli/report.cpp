@@ -12,12 +12,17 @@
 namespace gp::cli {
 namespace {
 
-Status make_report(const std::string& directory, const std::string& output) {
+Status make_report(const std::string& directory, const std::string& output,
+                   const std::string& picture) {
   const report::Results results = TRY(report::read_results(directory));
   const std::string path =
       output.empty() ? fmt::format("{}/{}", directory, report::kPageFile) : output;
   TRY(report::write_html(results, path));
   std::printf("%s\n", path.c_str());
+  if (!picture.empty()) {
+    TRY(report::write_picture(results, picture));
+    std::printf("%s\n", picture.c_str());
+  }
   if (!results.criteria.empty()) {
     std::printf("%zu of %zu criteria met\n", report::count_met(results.criteria),
                 results.criteria.size());
@@ -27,8 +32,9 @@ Status make_report(const std::string& directory, const std::string& output) {
 
 }  // namespace
 
-int report_page(const std::string& directory, const std::string& output) {
-  const Status done = make_report(directory, output);
+int report_page(const std::string& directory, const std::string& output,
+                const std::string& picture) {
+  const Status done = make_report(directory, output, picture);
   return done ? exit_ok : report(done.error());
 }
 

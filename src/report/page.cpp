@@ -5,6 +5,7 @@
 #include "report/files.h"
 #include "report/headline.h"
 #include "report/html.h"
+#include "report/picture.h"
 #include "report/report.h"
 #include "report/sections.h"
 #include "report/style.h"
@@ -59,6 +60,15 @@ std::string html_page(const Results& results) {
 
 Status write_html(const Results& results, const std::string& path) {
   return write_file(path, html_page(results));
+}
+
+Status write_picture(const Results& results, const std::string& path) {
+  const std::string svg = picture(results);
+  if (svg.empty()) {
+    return Error{ENODATA, "these results have no latencies to draw", {}}.with_hint(
+        "gpreempt demo measures some");
+  }
+  return write_file(path, svg);
 }
 
 }  // namespace gp::report

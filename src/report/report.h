@@ -22,4 +22,7 @@ Result<Results> read_results(const std::string& directory);
 // One self-contained page: no network, nothing beside it.
 Status write_html(const Results& results, const std::string& path);
 
+// The result in one picture (SVG), for a README. An error if there are no latencies to show.
+Status write_picture(const Results& results, const std::string& path);
+
 }  // namespace gp::report

@@ -53,10 +53,19 @@ bool shows_competition(const Phase& phase) {
   return class_of(phase) != "alone" && has_timeline(phase);
 }
 
+std::string close_up_figure(const Phase& phase) {
+  const std::optional<CloseUp> close_up = preemption_close_up(phase);
+  return close_up ? fmt::format(
+                        "<figure><figcaption>From near: one preemption of usual length, {} "
+                        "into the phase</figcaption>\n{}</figure>\n",
+                        format_ms(close_up->start_us / 1000), close_up->svg)
+                  : "";
+}
+
 std::string timeline_figures(const Phase& phase, double length_us) {
   return fmt::format("<h3>{}</h3>\n<figure class=\"zoomable\">\n{}</figure>\n{}",
                      escape(title_of(phase)), timeline_chart(phase, length_us),
-                     preemption_close_up(phase));
+                     close_up_figure(phase));
 }
 
 }  // namespace

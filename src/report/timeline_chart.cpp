@@ -12,7 +12,7 @@
 namespace gp::report {
 namespace {
 
-constexpr double kWidth = 920, kLeft = 124, kRight = kWidth - 24;
+constexpr double kLeft = 124, kRight = kTimelineWidth - 24;
 constexpr double kLane = 28, kGap = 8, kTop = 6, kAxis = 34;
 
 double height_of(const std::vector<Lane>& lanes) {
@@ -49,7 +49,7 @@ void draw_ticks(Svg& svg, const TimeWindow& window, double bottom) {
 std::string draw(const std::vector<Lane>& lanes, const TimeWindow& window, const std::string& label,
                  const std::string& classes) {
   const double height = height_of(lanes), bottom = height - kAxis;
-  Svg svg(kWidth, height, label, classes);
+  Svg svg(kTimelineWidth, height, label, classes);
   draw_ticks(svg, window, bottom);
   double y = kTop;
   std::string marks;
@@ -126,20 +126,17 @@ std::string timeline_chart(const Phase& phase, double length_us) {
               "timeline");
 }
 
-std::string preemption_close_up(const Phase& phase) {
+std::optional<CloseUp> preemption_close_up(const Phase& phase) {
   const std::vector<Lane> lanes = lanes_of(phase);
   const std::optional<Mark> stop = usual_stop(lanes);
   if (!stop) {
-    return "";
+    return std::nullopt;
   }
   const double start_us = start_of_cause(lanes, *stop);
   const double margin = std::max((stop->end_us - start_us) * 0.15, 1.0);
   const TimeWindow window{std::max(start_us - margin, 0.0), stop->end_us + margin};
-  return fmt::format(
-      "<figure><figcaption>From near: one preemption of usual length, {} into the phase"
-      "</figcaption>\n{}</figure>\n",
-      format_ms(window.start_us / 1000),
-      draw(lanes, window, "One preemption from near", "timeline"));
+  return CloseUp{window.start_us, height_of(lanes),
+                 draw(lanes, window, "One preemption from near", "timeline")};
 }
 
 }  // namespace gp::report

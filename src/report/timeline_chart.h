@@ -17,9 +17,15 @@ bool has_timeline(const Phase& phase);
 // The whole phase; the page's script can zoom it. `length_us`: so that phases can be compared.
 std::string timeline_chart(const Phase& phase, double length_us);
 
-// A figure with one preemption from near, for readers without the script: around a stop of usual
-// length. Empty if the phase has none.
-std::string preemption_close_up(const Phase& phase);
+// One preemption from near, for readers without the script: around a stop of usual length. Nothing
+// if the phase has none.
+struct CloseUp {
+  double start_us;  // into the phase
+  double height;    // of the picture, at a width of kTimelineWidth
+  std::string svg;
+};
+inline constexpr double kTimelineWidth = 920;
+std::optional<CloseUp> preemption_close_up(const Phase& phase);
 
 double length_us_of(const Phase& phase);
 

@@ -47,6 +47,23 @@ TEST_F(Command, ReportWritesThePageWhereItIsTold) {
   EXPECT_FALSE(std::filesystem::exists(directory + "/report.html"));
 }
 
+TEST_F(Command, ReportDrawsAPictureForTheReadme) {
+  ASSERT_TRUE(write_results(demo_results(), directory));
+  const Outcome outcome = gpreempt({"report", directory, "--picture", directory + "/a.svg"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_TRUE(read_file(directory + "/a.svg")->starts_with("<svg "));
+}
+
+TEST_F(Command, ReportHasNoPictureOfResultsWithoutLatencies) {
+  Results results = demo_results();
+  results.phases.clear();
+  ASSERT_TRUE(write_results(results, directory));
+  const Outcome outcome = gpreempt({"report", directory, "--picture", directory + "/a.svg"});
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_NE(outcome.err.find("no latencies"), std::string::npos) << outcome.err;
+  EXPECT_FALSE(std::filesystem::exists(directory + "/a.svg"));
+}
+
 TEST_F(Command, ReportWithoutResultsSaysWhatMakesThem) {
   const Outcome outcome = gpreempt({"report", directory});
   EXPECT_NE(outcome.status, 0);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "report/picture.h"
 #include "report/results_support.h"
 
 namespace gp::report {
@@ -37,7 +38,7 @@ std::string nesting_error(std::string_view page) {
 
 // Coordinates that no browser understands.
 bool has_bad_number(const std::string& page) {
-  const std::size_t body = page.find("<body>");
+  const std::size_t body = page.find("</style>");
   const std::string shown = page.substr(body, page.find("<script>") - body);
   for (const char* start : {"=\"", "M", "H", "V", " "}) {
     for (const char* bad : {"nan", "-nan", "inf", "-inf"}) {
@@ -126,6 +127,31 @@ TEST(Page, EachPreemptionIsVisible) {
 
 TEST(Page, AWayToStopThatIsNotAvailableSaysWhy) {
   EXPECT_TRUE(contains(html_page(demo_results()), "the driver lacks the patched ioctls"));
+}
+
+RC_GTEST_PROP(Picture, IsWellFormedWhateverTheResults, ()) {
+  Results results = any_results();
+  results.phases.push_back(demo_results().phases.back());  // so that there is something to draw
+  const std::string svg = picture(results);
+  RC_ASSERT(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));
+  RC_ASSERT(nesting_error(svg) == "");
+  RC_ASSERT(!has_bad_number(svg));
+}
+
+TEST(Picture, ShowsThePhasesAndOnePreemptionAndWhereItWasMeasured) {
+  const std::string svg = picture(demo_results());
+  for (const char* part : {"Online alone", "Both, without gpreempt", "Both, with gpreempt",
+                           "One preemption from near", "virtual GPU"}) {
+    EXPECT_TRUE(contains(svg, part)) << part;
+  }
+}
+
+TEST(Picture, OfResultsWithoutLatenciesIsEmpty) {
+  Results results = demo_results();
+  for (Phase& phase : results.phases) {
+    phase.online_latency_ms.clear();
+  }
+  EXPECT_EQ(picture(results), "");
 }
 
 }  // namespace

@@ -29,6 +29,7 @@ code is 1. NOISE is how far two like runs were apart on this machine.)";
 constexpr char kReportExamples[] = R"(Examples:
   gpreempt report results                   results/results.json -> results/report.html
   gpreempt report results --output /tmp/report.html
+  gpreempt report results --picture latency.svg      for a README or a slide
 
 The page needs nothing beside it: it can be mailed, printed, and read without a network.)";
 
@@ -76,7 +77,7 @@ void add_bench(CLI::App& app, Chosen& chosen) {
 
 void add_report(CLI::App& app, Chosen& chosen) {
   struct Options {
-    std::string directory, output;
+    std::string directory, output, picture;
   };
   const auto options = std::make_shared<Options>();
   CLI::App& command = *app.add_subcommand("report", "Make a page of what was measured");
@@ -85,9 +86,13 @@ void add_report(CLI::App& app, Chosen& chosen) {
       ->required();
   command.add_option("--output", options->output, "The page (default: DIR/report.html)")
       ->type_name("FILE");
+  command.add_option("--picture", options->picture, "Also the result in one picture (SVG)")
+      ->type_name("FILE");
   command.footer(kReportExamples);
   command.callback([options, &chosen] {
-    chosen = [options] { return report_page(options->directory, options->output); };
+    chosen = [options] {
+      return report_page(options->directory, options->output, options->picture);
+    };
   });
 }
 
