@@ -91,9 +91,10 @@ void become_ordinary_user() {
     _exit(1);
 }
 
+// Stopping other processes, dropping that right for a peer, and listening to events of others.
 std::string reason_to_skip() {
   for (unsigned capability : {CAP_SYS_NICE, CAP_SETPCAP, CAP_SYS_ADMIN})
     if (!has_capability(capability))
-      return "the tests stop other processes, which needs CAP_SYS_NICE; run them as root";
+      return "needs CAP_SYS_NICE, CAP_SETPCAP and CAP_SYS_ADMIN; run it as root";
   return "";
 }
