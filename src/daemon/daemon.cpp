@@ -38,6 +38,7 @@ Result<std::unique_ptr<Daemon>> Daemon::create(const std::string& config_path,
       new Daemon(config_path, std::move(config), std::move(directory), std::move(ward)));
   Daemon* self = daemon.get();
   daemon->loop_ = TRY(Loop::create());
+  self->engine_.configure(monotonic_ns(), self->settings_here());
   TRY(self->watch_signals());
   TRY(self->watch_guardian());
   daemon->processes_ = std::make_unique<Processes>(*self->loop_, self->engine_, self->config_);
@@ -50,6 +51,18 @@ Result<std::unique_ptr<Daemon>> Daemon::create(const std::string& config_path,
       [self](ProcessId process, const sched::Answer& answer) { self->on_answer(process, answer); },
       [self](ProcessId process) { self->engine_.lease_ended(monotonic_ns(), process); }));
   return daemon;
+}
+
+// Asked once: the driver cannot change while we have /dev/kfd open, and to have each process fail
+// by `kernel` first would only delay what works.
+sched::Settings Daemon::settings_here() {
+  sched::Settings settings = config_.settings;
+  kernel_support_ = mechanism::check_kernel_support();
+  if (!kernel_support_ && settings.ways.has(sched::Way::kernel)) {
+    settings.ways.remove(sched::Way::kernel);
+    log_info("without the mechanism kernel: {}", kernel_support_.error().message());
+  }
+  return settings;
 }
 
 Status Daemon::watch_signals() {
@@ -171,7 +184,7 @@ void Daemon::carry_out(const Order& order) {
   if (key == nullptr) {
     return;  // it has just ended
   }
-  if (order.verb == Verb::stop) {
+  if (order.verb == Verb::stop && !is_kernel(order.way)) {
     journal_->add({*key, order.way});
   }
   if (is_inside(order.way)) {
@@ -193,7 +206,7 @@ void Daemon::runs_again(ProcessId process) {
 
 Status Daemon::reload() {
   config_ = TRY(config::load(config_path_));
-  engine_.configure(monotonic_ns(), config_.settings);
+  engine_.configure(monotonic_ns(), settings_here());
   peers_->set_limits(config_.limits);
   processes_->refresh();
   agents_->refresh_welcomes();
@@ -236,31 +249,49 @@ void Daemon::settle() {
 }
 
 Status Daemon::run() {
-  ask_for_short_slices();
   TRY(open_socket());
   start_discovery();
   notify_manager("READY=1");
   log_info("ready on {}, policy {}", directory_.socket, config_.settings.policy->name);
   settle();
-  while (!ending_) {
-    TRY(loop_->run_once());
-    settle();
-  }
+  leadership_.run([this](Leadership::Turn& turn) { serve(turn); });
+  TRY(served_);
   close_down();
   return ok();
+}
+
+// A call of the driver takes as long as the hardware does. The thread that has decided makes it
+// itself, for to wake another would take longer than all before it, and lets another lead
+// meanwhile.
+void Daemon::serve(Leadership::Turn& turn) {
+  ask_for_short_slices();
+  if (kernel_support_) {
+    turn.prepare();
+  }
+  while (!ending_ && served_) {
+    served_ = loop_->run_once();
+    settle();
+    if (outside_->has_collected()) {
+      const auto orders = outside_->take_collected();
+      turn.pass_on([&] { outside_->carry_out_together(orders); });
+    }
+  }
 }
 
 void Daemon::close_down() {
   notify_manager("STOPPING=1");
   const u64 give_up = monotonic_ns() + kPatienceNs;
+  const auto act = [this] { outside_->carry_out_together(outside_->take_collected()); };
   engine_.close(monotonic_ns());
   settle();
+  act();
   while (!engine_.all_running() && monotonic_ns() < give_up) {
     loop_->set_timer(std::min(engine_.wake_ns().value_or(give_up), give_up));
     if (!loop_->run_once()) {
       break;
     }
     engine_.settle(monotonic_ns());
+    act();
   }
   ::unlink(directory_.socket.c_str());
   log_info("stopped{}", engine_.all_running() ? "" : "; leases will start the rest");

@@ -12,6 +12,7 @@
 #include "daemon/discovery.h"
 #include "daemon/guardian.h"
 #include "daemon/journal.h"
+#include "daemon/leadership.h"
 #include "daemon/loop.h"
 #include "daemon/outside.h"
 #include "daemon/peers.h"
@@ -51,7 +52,10 @@ class Daemon final : public sched::Effects {
   bool on_message(Peer& peer, const control::Header& header, std::span<const u8> message,
                   std::vector<UniqueFd> files);
   Status reload();
+  // The configured settings, without what this driver cannot do.
+  sched::Settings settings_here();
   void settle();
+  void serve(Leadership::Turn& turn);
   void update_board();
   void close_down();
 
@@ -73,6 +77,9 @@ class Daemon final : public sched::Effects {
   std::optional<u64> watchdog_interval_ns_, next_watchdog_ns_;
   u64 board_deadline_ns_ = 0;
   bool ending_ = false;
+  Status served_ = ok();          // why the loop has ended
+  Status kernel_support_ = ok();  // of the driver
+  Leadership leadership_;
 };
 
 }  // namespace gp::daemon

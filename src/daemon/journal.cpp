@@ -15,7 +15,7 @@
 namespace gp::daemon {
 
 struct Journal::Record {
-  static constexpr u32 kMagic = 0x6c6e726a;  // "jrnl"
+  static constexpr u32 kMagic = 0x326e726a;  // "jrn2": another when sched::Way gets other numbers
   u32 magic = 0;                             // 0: free
   u32 way = 0;
   i64 pid = 0;

@@ -1,5 +1,6 @@
 // What is stopped, in a file of the runtime directory: should daemon and guardian die together, the
-// next daemon finds it and starts it.
+// next daemon finds it and starts it. What `kernel` has stopped is not in it: the kernel starts
+// that when the daemon ends, however it does.
 //
 // The file is mapped, so that an entry costs a few stores and no system call, and it survives the
 // death of its writer because the pages are the file's. Each entry has a checksum over its content

@@ -8,10 +8,31 @@
 
 namespace gp::daemon {
 
+using mechanism::LeaseId;
 using sched::Answer;
 using sched::Order;
 using sched::ProcessId;
 using sched::Verb;
+
+namespace {
+
+mechanism::LeaseOptions lease_options(const Order& order, u64 called_ns) {
+  constexpr u64 kLeastNs = 1'000'000;
+  mechanism::LeaseOptions options;
+  options.duration = std::chrono::nanoseconds(
+      order.deadline_ns > called_ns ? order.deadline_ns - called_ns : kLeastNs);
+  options.mechanism = sched::info(order.way).mechanism;
+  options.stop.report_queues = false;
+  return options;
+}
+
+// What is not there, or has gone, is not stopped.
+Status or_gone(Status started) {
+  const bool gone = !started && (started.error().code == ENOENT || started.error().code == ESRCH);
+  return gone ? ok() : std::move(started);
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Outside>> Outside::create(Loop& loop, Answered answered, Ended ended) {
   std::unique_ptr<Outside> outside(new Outside(loop, std::move(answered), std::move(ended)));
@@ -73,6 +94,10 @@ void Outside::run_thread() {
 }
 
 void Outside::carry_out(const Order& order, const discover::ProcessKey& key) {
+  if (is_kernel(order.way) && (order.verb == Verb::stop || order.verb == Verb::start)) {
+    collected_.push_back({order, key});
+    return;
+  }
   submit(key, [this, order, key] {
     switch (order.verb) {
       case Verb::prepare:
@@ -87,31 +112,33 @@ void Outside::carry_out(const Order& order, const discover::ProcessKey& key) {
 
 void Outside::stop(const Order& order, const discover::ProcessKey& key) {
   const u64 called_ns = monotonic_ns();
-  mechanism::LeaseOptions options;
-  options.duration = std::chrono::nanoseconds(
-      order.deadline_ns > called_ns ? order.deadline_ns - called_ns : 1'000'000);
-  options.mechanism = sched::info(order.way).mechanism;
+  const mechanism::LeaseOptions options = lease_options(order, called_ns);
   const mechanism::Target target{key, {}};
   const auto report = controller_->stop({&target, 1}, options);
   if (!report) {
     answer(order, report.error());
     return;
   }
+  stopped(order, called_ns, *report);
+}
+
+void Outside::stopped(const Order& order, u64 called_ns, const mechanism::LeaseReport& report) {
   {
     const std::lock_guard lock(mutex_);
-    leases_[order.process] = report->lease;
+    leases_[order.process] = report.lease;
   }
   // The engine counts the lease from now on.
+  const u64 lasts_ns = lease_options(order, called_ns).duration.count();
   const Status extended = controller_->extend(
-      report->lease, options.duration + std::chrono::nanoseconds(monotonic_ns() - called_ns));
+      report.lease, std::chrono::nanoseconds(lasts_ns + monotonic_ns() - called_ns));
   Answer done;
-  done.driver_enter_ns = called_ns + report->times.before_ns;
-  done.driver_leave_ns = done.driver_enter_ns + report->times.driver_ns;
+  done.driver_enter_ns = called_ns + report.times.before_ns;
+  done.driver_leave_ns = done.driver_enter_ns + report.times.driver_ns;
   answer(order, extended, done);
 }
 
 void Outside::start(const Order& order) {
-  mechanism::LeaseId lease = 0;
+  LeaseId lease = 0;
   {
     const std::lock_guard lock(mutex_);
     const auto found = leases_.find(order.process);
@@ -122,16 +149,59 @@ void Outside::start(const Order& order) {
     lease = found->second;
     leases_.erase(found);
   }
-  Status status = controller_->start(lease);
-  if (!status && (status.error().code == ENOENT || status.error().code == ESRCH)) {
-    status = ok();
+  answer(order, or_gone(controller_->start(lease)));
+}
+
+// Stops first: online work waits for them. They are of other processes than the starts, for the
+// engine gives a process one order at a time.
+void Outside::carry_out_together(std::span<const Collected> orders) {
+  std::vector<Collected> stops, starts;
+  for (const Collected& each : orders) {
+    (each.order.verb == Verb::stop ? stops : starts).push_back(each);
   }
-  answer(order, status);
+  if (!stops.empty()) {
+    stop_together(stops);
+  }
+  if (!starts.empty()) {
+    start_together(starts);
+  }
+}
+
+void Outside::stop_together(std::span<const Collected> orders) {
+  const u64 called_ns = monotonic_ns();
+  std::vector<mechanism::Target> targets;
+  for (const Collected& each : orders) {
+    targets.push_back({each.key, {}});
+  }
+  const auto reports =
+      controller_->stop_each(targets, lease_options(orders.front().order, called_ns));
+  for (std::size_t i = 0; i < orders.size(); ++i) {
+    if (reports[i]) {
+      stopped(orders[i].order, called_ns, *reports[i]);
+    } else {
+      answer(orders[i].order, reports[i].error());
+    }
+  }
+}
+
+void Outside::start_together(std::span<const Collected> orders) {
+  std::vector<LeaseId> leases;
+  for (const Collected& each : orders) {
+    const std::lock_guard lock(mutex_);
+    const auto found = leases_.find(each.order.process);
+    leases.push_back(found == leases_.end() ? LeaseId{0}
+                                            : found->second);  // 0: has ended by itself
+    leases_.erase(each.order.process);
+  }
+  const std::vector<Status> results = controller_->start_each(leases);
+  for (std::size_t i = 0; i < orders.size(); ++i) {
+    answer(orders[i].order, or_gone(results[i]));
+  }
 }
 
 void Outside::extend(const Order& order) {
   const u64 now_ns = monotonic_ns();
-  mechanism::LeaseId lease = 0;
+  LeaseId lease = 0;
   {
     const std::lock_guard lock(mutex_);
     const auto found = leases_.find(order.process);

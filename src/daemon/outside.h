@@ -1,6 +1,9 @@
 // Carries out orders from outside the process, with the Controller, on threads of their own: its
 // calls may block for as long as the driver does. Orders of one process are done one after the
 // other in their order; different processes do not wait for each other.
+//
+// Stops and starts by `kernel` are collected instead, until somebody takes them and carries them
+// out together: one driver call stops all, and the thread that has decided can make it.
 #pragma once
 
 #include <condition_variable>
@@ -9,7 +12,9 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "daemon/loop.h"
@@ -30,6 +35,16 @@ class Outside {
   ~Outside();  // ends all leases
 
   void carry_out(const sched::Order& order, const discover::ProcessKey& key);
+
+  struct Collected {
+    sched::Order order;
+    discover::ProcessKey key;
+  };
+  bool has_collected() const { return !collected_.empty(); }  // loop's thread
+  std::vector<Collected> take_collected() { return std::exchange(collected_, {}); }
+  // Any thread; returns when the driver has. The answers come as for all orders.
+  void carry_out_together(std::span<const Collected> orders);
+
   // Starts what a daemon before us has left stopped.
   void start_leftover(const discover::ProcessKey& key, mechanism::Id mechanism);
 
@@ -49,6 +64,9 @@ class Outside {
   void stop(const sched::Order& order, const discover::ProcessKey& key);
   void start(const sched::Order& order);
   void extend(const sched::Order& order);
+  void stop_together(std::span<const Collected> orders);
+  void start_together(std::span<const Collected> orders);
+  void stopped(const sched::Order& order, u64 called_ns, const mechanism::LeaseReport& report);
   void answer(const sched::Order& order, const Status& status, sched::Answer answer = {});
   void take_events();
 
@@ -57,6 +75,7 @@ class Outside {
   Ended ended_;
   std::unique_ptr<mechanism::Controller> controller_;
   Loop::Token events_ = 0;
+  std::vector<Collected> collected_;  // the loop's
 
   std::mutex mutex_;
   std::condition_variable wake_;

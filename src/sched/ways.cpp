@@ -5,11 +5,13 @@ namespace gp::sched {
 using control::Method;
 using mechanism::Id;
 
-// `update-queue` costs one unmap of the whole node per queue, so what stops a process in one call
-// comes first. `early-ioctl` and `criu` are never used without being asked for: the former's number
-// may mean something else in another driver, the latter does not end with its user.
+// `kernel` stops any number of processes with one unmap of each node; `update-queue` costs one for
+// each queue, so what stops a process in one call comes before it. `early-ioctl` and `criu` are
+// never used without being asked for: the former's number may mean something else in another
+// driver, the latter does not end with its user.
 std::span<const WayInfo> ways() {
   static const WayInfo table[kWays] = {
+      {Way::kernel, "kernel", 3, true, 0, {}, Id::kernel},
       {Way::self_debug, "self-debug", 3, true, control::can_self_debug, Method::self_debug, {}},
       {Way::debugger, "debugger", 3, true, 0, {}, Id::debugger},
       {Way::early_ioctl,

@@ -12,8 +12,8 @@
 
 namespace gp::sched {
 
-enum class Way : u8 { self_debug, debugger, early_ioctl, update_queue, criu, gate };
-constexpr u32 kWays = 6;
+enum class Way : u8 { kernel, self_debug, debugger, early_ioctl, update_queue, criu, gate };
+constexpr u32 kWays = 7;
 
 struct WayInfo {
   Way way;
@@ -29,12 +29,16 @@ std::span<const WayInfo> ways();  // best first, in the order of the enum
 const WayInfo& info(Way way);
 const WayInfo* find_way(std::string_view name);  // nullptr if there is none of that name
 inline bool is_inside(Way way) { return info(way).ability != 0; }
+// Many processes with one driver call, whoever stops them; and what it has stopped runs again with
+// its end, by the kernel's own doing.
+inline bool is_kernel(Way way) { return way == Way::kernel; }
 
 // A set of ways, by bits.
 class WaySet {
  public:
   static WaySet defaults();
   void add(Way way) { bits_ |= bit(way); }
+  void remove(Way way) { bits_ &= ~bit(way); }
   bool has(Way way) const { return bits_ & bit(way); }
   bool operator==(const WaySet&) const = default;
 

@@ -31,11 +31,11 @@ VirtualGpu VirtualGpu::given() {
   const char* directory = std::getenv(kDirectory);
   EXPECT_NE(directory, nullptr) << "run this test by `vgpu run`";
   const std::filesystem::path path(directory != nullptr ? directory : "");
-  return {path.filename().string(), false};
+  return {path.filename().string(), false, {}};
 }
 
-VirtualGpu VirtualGpu::own() {
-  VirtualGpu gpu(fmt::format("test-{}", ::getpid()), true);
+VirtualGpu VirtualGpu::own(const Words& options) {
+  VirtualGpu gpu(fmt::format("test-{}", ::getpid()), true, options);
   EXPECT_TRUE(gpu.restart());
   return gpu;
 }
@@ -46,7 +46,11 @@ VirtualGpu::~VirtualGpu() {
   }
 }
 
-bool VirtualGpu::restart() const { return succeeds({kVgpu, "start", name_, "--kfd", "1.17"}); }
+bool VirtualGpu::restart() const {
+  Words words = {kVgpu, "start", name_, "--kfd", "1.17"};
+  words.insert(words.end(), options_.begin(), options_.end());
+  return succeeds(words);
+}
 
 VirtualGpu::Place VirtualGpu::place() const {
   const nlohmann::json list = json_of({kVgpu, "list", "--json"});
@@ -71,11 +75,21 @@ bool VirtualGpu::has_stopped_queues() const {
   const nlohmann::json stats = json_of({kVgpu, "stats", name_, "--json"});
   for (const auto& queue : stats["queues"]) {
     const std::string state = queue["state"];
-    if (state == "suspended" || state == "preempted" || state == "inactive") {
+    if (state == "suspended" || state == "preempted" || state == "inactive" || state == "held") {
       return true;
     }
   }
   return false;
+}
+
+VirtualGpu::Counts VirtualGpu::counts() const {
+  const nlohmann::json stats = json_of({kVgpu, "stats", name_, "--json"});
+  Counts counts;
+  for (const auto& gpu : stats["gpus"]) {
+    counts.unmaps += gpu["unmaps"].get<unsigned long>();
+    counts.run_lists += gpu["runlists"].get<unsigned long>();
+  }
+  return counts;
 }
 
 void VirtualGpu::kill() const {

@@ -13,8 +13,8 @@ class VirtualGpu {
  public:
   // The one that `vgpu run` gave this test.
   static VirtualGpu given();
-  // One of the test's own, which can be killed. It ends with the object.
-  static VirtualGpu own();
+  // One of the test's own, which can be killed. It ends with the object. `options` of `vgpu start`.
+  static VirtualGpu own(const Words& options = {});
   VirtualGpu(VirtualGpu&&) = default;
   VirtualGpu& operator=(VirtualGpu&&) = delete;
   ~VirtualGpu();
@@ -25,11 +25,17 @@ class VirtualGpu {
   bool inject(const std::string& fault) const;
   // Whether some queue is not allowed to run, by whatever mechanism.
   bool has_stopped_queues() const;
+  // What its scheduler was told, of all GPUs together.
+  struct Counts {
+    unsigned long unmaps = 0, run_lists = 0;
+  };
+  Counts counts() const;
   void kill() const;  // its server, by SIGKILL
   bool restart() const;
 
  private:
-  VirtualGpu(std::string name, bool is_own) : name_(std::move(name)), is_own_(is_own) {}
+  VirtualGpu(std::string name, bool is_own, Words options)
+      : name_(std::move(name)), is_own_(is_own), options_(std::move(options)) {}
   struct Place {
     pid_t server = 0;
     std::string directory;
@@ -38,6 +44,7 @@ class VirtualGpu {
 
   std::string name_;
   bool is_own_;
+  Words options_;
 };
 
 }  // namespace gp::daemon

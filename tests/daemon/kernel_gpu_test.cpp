@@ -1,0 +1,143 @@
+// The mechanism `kernel` in the daemon, on a driver that has the preemption calls: every case has a
+// device of its own.
+#include "daemon/daemon_support.h"
+#include "daemon/virtual_gpu.h"
+
+namespace gp::daemon {
+namespace {
+
+class GpuKernel : public DaemonTest {
+ protected:
+  void SetUp() override {
+    DaemonTest::SetUp();
+    use_environment(gpu_.environment());
+  }
+  VirtualGpu& gpu() { return gpu_; }
+  // Until the daemon has looked at the process and knows how to stop it.
+  bool is_ready(pid_t pid) {
+    return eventually([&] {
+      const auto job = job_of(pid);
+      return job.is_object() && !job["gpu_ids"].empty() && job["mechanism"] == "kernel" &&
+             job["state"] == "running";
+    });
+  }
+
+ private:
+  VirtualGpu gpu_ = VirtualGpu::own({"--kernel-patches"});
+};
+
+TEST_F(GpuKernel, IsTheFirstChoiceForAProgramWithAnAgent) {
+  start_daemon();
+  const auto training = offline(), server = online();
+  ASSERT_EQ(training->ask("launch"), "ok");
+  ASSERT_TRUE(is_ready(training->pid()));
+  ASSERT_EQ(server->ask("launch"), "ok");
+  ASSERT_TRUE(has_state(training->pid(), "stopped"));
+  EXPECT_EQ(job_of(training->pid())["mechanism"], "kernel");
+  EXPECT_TRUE(stands_still(*training));
+  EXPECT_TRUE(runs(*server));
+  ASSERT_EQ(server->ask("finish"), "ok");
+  ASSERT_TRUE(has_state(training->pid(), "running"));
+  EXPECT_TRUE(runs(*training));
+  EXPECT_GT(status()["latency"]["ioctl_us"]["max"], 0);
+}
+
+TEST_F(GpuKernel, StopsAProgramWithoutAnAgentOrARuntimeThatCanBeDebugged) {
+  start_daemon();
+  const auto training = victim({"--no-runtime"});
+  const auto server = online();
+  ASSERT_TRUE(is_ready(training->pid()));
+  ASSERT_EQ(server->ask("launch"), "ok");
+  ASSERT_TRUE(has_state(training->pid(), "stopped"));
+  EXPECT_TRUE(stands_still(*training));
+  ASSERT_EQ(server->ask("finish"), "ok");
+  EXPECT_TRUE(has_state(training->pid(), "running"));
+  EXPECT_EQ(training->ask("progress"), "progress");
+}
+
+TEST_F(GpuKernel, CanBeExcludedByTheConfiguration) {
+  start_daemon("mechanisms = [\"debugger\", \"self-debug\"]\n");
+  const auto training = offline(), server = online();
+  ASSERT_EQ(training->ask("launch"), "ok");
+  ASSERT_TRUE(has_state(training->pid(), "running"));
+  ASSERT_EQ(server->ask("launch"), "ok");
+  ASSERT_TRUE(has_state(training->pid(), "stopped"));
+  EXPECT_EQ(job_of(training->pid())["mechanism"], "self-debug");
+}
+
+// Three processes, two of one job and one of another: a decision is one unmap and one run list.
+TEST_F(GpuKernel, StopsAndStartsAllProcessesOfADecisionWithOneUnmapEach) {
+  start_daemon();
+  const auto rank0 = offline({{"GPREEMPT_JOB", "train"}});
+  const auto rank1 = offline({{"GPREEMPT_JOB", "train"}});
+  const auto other = offline();
+  const auto server = online();
+  ASSERT_EQ(server->ask("default"), "ok");  // its queues are made now: those are unmaps, too
+  const std::vector<Program*> all = {rank0.get(), rank1.get(), other.get()};
+  for (Program* each : all) {
+    ASSERT_EQ(each->ask("launch"), "ok");
+    ASSERT_TRUE(is_ready(each->pid()));
+  }
+  const auto preemptions = [&](Program* of) { return job_of(of->pid())["preemptions"].get<int>(); };
+  const int before_of_train = preemptions(all[0]), before_of_other = preemptions(all[2]);
+  const VirtualGpu::Counts before = gpu().counts();
+  ASSERT_EQ(server->ask("default"), "ok");
+  for (Program* each : all) {
+    ASSERT_TRUE(has_state(each->pid(), "running"));
+  }
+  ASSERT_EQ(preemptions(all[0]), before_of_train + 1);
+  ASSERT_EQ(preemptions(all[2]), before_of_other + 1);
+  const VirtualGpu::Counts after = gpu().counts();
+  EXPECT_EQ(after.unmaps, before.unmaps + 2);
+  EXPECT_EQ(after.run_lists, before.run_lists + 2);
+  for (Program* each : all) {
+    EXPECT_TRUE(runs(*each));
+  }
+}
+
+TEST_F(GpuKernel, WhatIsStoppedRunsAgainWhenTheDaemonIsKilled) {
+  start_daemon();
+  const auto training = victim({"--no-runtime"});
+  const auto server = online();
+  ASSERT_TRUE(is_ready(training->pid()));
+  ASSERT_EQ(server->ask("launch"), "ok");
+  ASSERT_TRUE(has_state(training->pid(), "stopped"));
+  server->signal(SIGSTOP);  // so that the next daemon does not stop it again
+  ::kill(daemon_pid(), SIGKILL);
+  EXPECT_EQ(training->ask("progress"), "progress");
+  ASSERT_TRUE(eventually([&] { return !gpu().has_stopped_queues(); }));
+  EXPECT_EQ(log().find("left stopped by a daemon before"), std::string::npos);
+}
+
+// The guardian would kill it at its deadline; the kernel's own deadline needs nobody.
+TEST_F(GpuKernel, WhatIsStoppedRunsAgainWhenDaemonAndGuardianHang) {
+  start_daemon("lease = \"500ms\"\n");
+  const auto training = victim({"--no-runtime"});
+  const auto server = online();
+  ASSERT_TRUE(is_ready(training->pid()));
+  ASSERT_EQ(server->ask("launch"), "ok");
+  ASSERT_TRUE(has_state(training->pid(), "stopped"));
+  const pid_t daemon = daemon_pid();
+  guardian().signal(SIGSTOP);
+  ::kill(daemon, SIGSTOP);
+  EXPECT_EQ(training->ask("progress"), "progress");
+  guardian().signal(SIGKILL);
+  ::kill(daemon, SIGKILL);
+}
+
+TEST_F(GpuKernel, StopsAndStartsManyTimesWithoutLosingAProgram) {
+  start_daemon("stops_per_second = 10000\nstops_at_once = 10000\n");
+  const auto training = offline(), server = online();
+  ASSERT_EQ(training->ask("launch"), "ok");
+  ASSERT_TRUE(is_ready(training->pid()));
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_EQ(server->ask("default"), "ok");
+  }
+  ASSERT_TRUE(has_state(training->pid(), "running"));
+  EXPECT_TRUE(runs(*training));
+  EXPECT_GE(job_of(training->pid())["preemptions"], 1);
+  EXPECT_EQ(job_of(training->pid())["failures"], 0);
+}
+
+}  // namespace
+}  // namespace gp::daemon
