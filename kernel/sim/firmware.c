@@ -51,6 +51,7 @@ static void map_queue(struct sim_gpu *gpu, u32 pasid,
 	queue->pasid = pasid;
 	queue->doorbell = packet->bitfields3.doorbell_offset;
 	queue->engine = packet->bitfields2.engine_sel;
+	sim_aql_map(gpu, queue, ((u64)packet->mqd_addr_hi << 32) | packet->mqd_addr_lo);
 }
 
 static void execute_run_list(struct sim_gpu *gpu,
@@ -160,6 +161,9 @@ static int sim_hiq_thread(void *data)
 
 	while (!kthread_should_stop()) {
 		if (READ_ONCE(*hiq->wptr) == hiq->rptr) {
+			mutex_lock(&gpu->state_lock);
+			sim_aql_step(gpu);
+			mutex_unlock(&gpu->state_lock);
 			usleep_range(50, 100);
 			continue;
 		}

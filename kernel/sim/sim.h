@@ -6,7 +6,7 @@
  * What amdkfd does (queues, processes, locks, flags, packets) is real. What it
  * tells the hardware ends in firmware.c, which executes the packets of the
  * kernel's queue (HIQ) as far as a scheduler is concerned: it knows which
- * queues are mapped. No wave, no AQL packet and no shader runs.
+ * queues are mapped, and takes packets off them. No wave and no shader runs.
  */
 
 #ifndef KFD_SIM_H_INCLUDED
@@ -46,6 +46,12 @@ struct sim_mapped_queue {
 	u32 pasid;
 	u32 doorbell;
 	u32 engine;	/* 0 compute, else SDMA */
+
+	/* aql.c: addresses in the process; 0 bytes: not an AQL queue */
+	u64 ring;
+	u64 rptr;
+	u64 wptr;
+	u32 ring_bytes;
 };
 
 /* The kernel's queue, as the firmware sees it */
@@ -97,6 +103,13 @@ struct amdgpu_bo *sim_bo_create(struct amdgpu_device *adev, u64 size);
 
 /* vm.c */
 extern const struct file_operations sim_render_fops;
+void sim_vm_lock(void);
+void sim_vm_unlock(void);
+void *sim_vm_address(u32 pasid, u64 va, u64 bytes);
+
+/* aql.c */
+void sim_aql_map(struct sim_gpu *gpu, struct sim_mapped_queue *queue, u64 mqd_addr);
+void sim_aql_step(struct sim_gpu *gpu);
 
 /* firmware.c */
 int sim_hiq_load(struct amdgpu_device *adev, void *mqd, u32 pipe_id,

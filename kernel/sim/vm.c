@@ -3,6 +3,9 @@
  * Processes and their GPU memory. The render node is a misc device; a file of
  * it stands for a GPU address space and keeps the list of what is mapped in
  * it, which kfd_queue_acquire_buffers() looks up.
+ *
+ * Small buffers of user memory (rings, indices, signals) are pinned and mapped,
+ * so that the packet processor (aql.c) reaches them from its own thread.
  */
 
 #include <linux/dma-fence.h>
@@ -15,15 +18,21 @@
 
 struct sim_file {
 	struct drm_file drm;	/* first: private_data of the file */
+	struct list_head list;	/* of sim_files */
 	struct amdgpu_fpriv fpriv;
 	struct mutex lock;
 	struct list_head mappings;
 };
 
+/* Where user memory is longer, it is a save area, which nothing here reads. */
+#define SIM_MAX_PINNED_PAGES	16
+
 struct sim_mem {
 	struct kgd_mem mem;
 	u64 size;
-	void *cpu;	/* NULL for user memory */
+	void *cpu;	/* NULL for user memory that is not pinned */
+	struct page *pages[SIM_MAX_PINNED_PAGES];
+	int num_pages;	/* of user memory */
 };
 
 struct sim_mapping {
@@ -32,6 +41,59 @@ struct sim_mapping {
 	struct amdgpu_bo_va_mapping mapping;
 	struct kgd_mem *mem;
 };
+
+static LIST_HEAD(sim_files);
+static DEFINE_MUTEX(sim_files_lock);	/* taken before the lock of a file */
+
+void sim_vm_lock(void)
+{
+	mutex_lock(&sim_files_lock);
+}
+
+void sim_vm_unlock(void)
+{
+	mutex_unlock(&sim_files_lock);
+}
+
+static void *address_in_file(struct sim_file *file, u64 va, u64 bytes)
+{
+	struct sim_mapping *map;
+	struct sim_mem *m;
+	void *cpu = NULL;
+
+	mutex_lock(&file->lock);
+	list_for_each_entry(map, &file->mappings, list) {
+		m = container_of(map->mem, struct sim_mem, mem);
+		if (m->cpu && va >= m->mem.va && va + bytes <= m->mem.va + m->size) {
+			cpu = m->cpu + (va - m->mem.va);
+			break;
+		}
+	}
+	mutex_unlock(&file->lock);
+
+	return cpu;
+}
+
+/*
+ * Memory of a process as the packet processor sees it, or NULL. Valid until
+ * sim_vm_unlock(): memory is unmapped and freed under the same lock.
+ */
+void *sim_vm_address(u32 pasid, u64 va, u64 bytes)
+{
+	struct sim_file *file;
+	void *cpu;
+
+	lockdep_assert_held(&sim_files_lock);
+	list_for_each_entry(file, &sim_files, list) {
+		if (file->fpriv.vm.pasid != pasid)
+			continue;
+		cpu = address_in_file(file, va, bytes);
+		if (cpu)
+			return cpu;
+	}
+
+	return NULL;
+}
 
 static struct sim_file *vm_to_file(struct amdgpu_vm *vm)
 {
@@ -60,6 +122,10 @@ static int sim_render_open(struct inode *inode, struct file *filep)
 	file->drm.driver_priv = &file->fpriv;
 	filep->private_data = &file->drm;
 
+	mutex_lock(&sim_files_lock);
+	list_add(&file->list, &sim_files);
+	mutex_unlock(&sim_files_lock);
+
 	return 0;
 }
 
@@ -67,6 +133,9 @@ static int sim_render_release(struct inode *inode, struct file *filep)
 {
 	struct sim_file *file = drm_priv_to_file(filep->private_data);
 
+	mutex_lock(&sim_files_lock);
+	list_del(&file->list);
+	mutex_unlock(&sim_files_lock);
 	WARN_ON(!list_empty(&file->mappings));
 	amdgpu_bo_unref(&file->fpriv.vm.root.bo);
 	kvfree(file);
@@ -158,12 +227,58 @@ uint64_t amdgpu_amdkfd_gpuvm_get_process_page_dir(void *drm_priv)
 	return 0x123000;
 }
 
+static void release_memory(struct sim_mem *m)
+{
+	if (m->num_pages) {
+		vunmap(m->cpu);
+		unpin_user_pages(m->pages, m->num_pages);
+	} else {
+		vfree(m->cpu);
+	}
+}
+
+static int pin_user_memory(struct sim_mem *m, u64 address)
+{
+	int wanted = DIV_ROUND_UP_ULL(m->size, PAGE_SIZE);
+	int r;
+
+	if (wanted > SIM_MAX_PINNED_PAGES || !PAGE_ALIGNED(address))
+		return 0;
+
+	r = pin_user_pages_fast(address, wanted, FOLL_WRITE | FOLL_LONGTERM, m->pages);
+	if (r > 0 && r < wanted)
+		unpin_user_pages(m->pages, r);
+	if (r != wanted)
+		return r < 0 ? r : -EFAULT;
+
+	m->cpu = vmap(m->pages, wanted, VM_MAP, PAGE_KERNEL);
+	if (!m->cpu) {
+		unpin_user_pages(m->pages, wanted);
+		return -ENOMEM;
+	}
+	m->num_pages = wanted;
+
+	return 0;
+}
+
+static int back_memory(struct sim_mem *m, u64 user_address)
+{
+	if (m->mem.alloc_flags & KFD_IOC_ALLOC_MEM_FLAGS_USERPTR)
+		return pin_user_memory(m, user_address);
+
+	m->cpu = vzalloc(m->size);
+
+	return m->cpu ? 0 : -ENOMEM;
+}
+
+/* @offset: in, the address of user memory; out, for mmap */
 int amdgpu_amdkfd_gpuvm_alloc_memory_of_gpu(
 		struct amdgpu_device *adev, uint64_t va, uint64_t size,
 		void *drm_priv, struct kgd_mem **mem, uint64_t *offset,
 		uint32_t flags, bool criu_resume)
 {
 	struct sim_mem *m = kzalloc(sizeof(*m), GFP_KERNEL);
+	int r;
 
 	if (!m)
 		return -ENOMEM;
@@ -173,12 +288,11 @@ int amdgpu_amdkfd_gpuvm_alloc_memory_of_gpu(
 	m->mem.alloc_flags = flags;
 	m->size = size;
 	m->mem.bo = sim_bo_create(adev, size);
-	if (!(flags & KFD_IOC_ALLOC_MEM_FLAGS_USERPTR))
-		m->cpu = vzalloc(size);
-	if (!m->mem.bo || (!m->cpu && !(flags & KFD_IOC_ALLOC_MEM_FLAGS_USERPTR))) {
+	r = m->mem.bo ? back_memory(m, offset ? *offset : 0) : -ENOMEM;
+	if (r) {
 		amdgpu_bo_unref(&m->mem.bo);
 		kfree(m);
-		return -ENOMEM;
+		return r;
 	}
 
 	*mem = &m->mem;
@@ -200,7 +314,7 @@ int amdgpu_amdkfd_gpuvm_free_memory_of_gpu(struct amdgpu_device *adev,
 	if (size)
 		*size = 0;
 	amdgpu_bo_unref(&mem->bo);
-	vfree(m->cpu);
+	release_memory(m);
 	kfree(m);
 
 	return 0;
@@ -237,6 +351,7 @@ int amdgpu_amdkfd_gpuvm_unmap_memory_from_gpu(struct amdgpu_device *adev,
 	struct sim_mapping *map, *next;
 	int r = 0;
 
+	mutex_lock(&sim_files_lock);
 	mutex_lock(&file->lock);
 	list_for_each_entry_safe(map, next, &file->mappings, list) {
 		if (map->mem != mem)
@@ -250,6 +365,7 @@ int amdgpu_amdkfd_gpuvm_unmap_memory_from_gpu(struct amdgpu_device *adev,
 		mem->mapped_to_gpu_memory--;
 	}
 	mutex_unlock(&file->lock);
+	mutex_unlock(&sim_files_lock);
 
 	return r;
 }

@@ -165,6 +165,12 @@ int Client::update_queue(uint32_t id, uint32_t percentage, uint32_t priority) {
   return ioctl(AMDKFD_IOC_UPDATE_QUEUE, &args);
 }
 
+Client::Shared Client::shared(uint32_t id) const {
+  const Buffers& b = queues_.at(id).buffers;
+  return {reinterpret_cast<uint64_t*>(b.read_index), reinterpret_cast<uint64_t*>(b.write_index),
+          reinterpret_cast<uint8_t*>(b.ring)};
+}
+
 int Client::enable_debugging() {
   kfd_ioctl_runtime_enable_args runtime = {};
   runtime.mode_mask = KFD_RUNTIME_ENABLE_MODE_ENABLE_MASK;

@@ -32,6 +32,14 @@ class Client {
   int destroy_queue(uint32_t id);
   int update_queue(uint32_t id, uint32_t percentage, uint32_t priority);
 
+  // What program and GPU share of a queue.
+  struct Shared {
+    uint64_t* read_index;
+    uint64_t* write_index;
+    uint8_t* ring;
+  };
+  Shared shared(uint32_t id) const;
+
   // The debugger, on this process itself.
   int enable_debugging();
   int suspend(uint32_t id);  // number of queues suspended
