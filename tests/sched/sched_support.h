@@ -38,6 +38,7 @@ class World : public Effects {
     Activity activity;
   };
 
+  // Its driver is a stock one: without the mechanism kernel.
   explicit World(Settings settings = {});
 
   void carry_out(const Order& order) override;

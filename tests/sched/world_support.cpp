@@ -4,7 +4,17 @@
 
 namespace gp::sched {
 
-World::World(Settings settings) : engine(*this, std::move(settings)) {}
+namespace {
+
+// As gpreemptd does where the driver has not got it.
+Settings without_kernel(Settings settings) {
+  settings.ways.remove(Way::kernel);
+  return settings;
+}
+
+}  // namespace
+
+World::World(Settings settings) : engine(*this, without_kernel(std::move(settings))) {}
 
 void World::carry_out(const Order& order) {
   Model& model = models.at(order.process);
