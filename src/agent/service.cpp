@@ -220,10 +220,12 @@ bool Service::dispatch(const control::Header& header) {
 void Service::on_welcome(const control::Welcome& welcome) {
   welcomed_ = true;
   lease_ns_ = welcome.lease_ns != 0 ? welcome.lease_ns : kDefaultLeaseNs;
-  // Somebody who will be stopped gets ready now; if that fails, the stop will say why.
-  if (welcome.work_class == control::ClassCode::offline &&
-      (stopper.abilities() & control::can_self_debug) != 0) {
+  // What takes long is done now; if it fails, the stop will say why. The other methods need
+  // nothing.
+  if (welcome.method == static_cast<u32>(control::Method::self_debug)) {
     stopper.make_ready(control::Method::self_debug);
+  } else {
+    stopper.stand_down();
   }
   watcher.watch(welcome.watch_completion != 0);
 }

@@ -105,6 +105,14 @@ int Stopper::make_ready_locked(control::Method method) {
   return way == inside::Way::self_debug ? 0 : learn_priorities();
 }
 
+void Stopper::stand_down() {
+  const Hold hold(mutex_);
+  if (open_ && !holding_ && session_.way == inside::Way::self_debug) {
+    inside::close_session(session_);
+    open_ = false;
+  }
+}
+
 // One call per queue can only be made for queues whose priority and ring we know: those that the
 // program made. The others in the table are the runtime's own.
 int Stopper::learn_priorities() {

@@ -26,6 +26,8 @@ class Stopper {
   // Gets ready for stops by `method`, so that the first one is as quick as the others. Self-debug
   // makes this process its own debugger: one unmap of all its GPUs.
   int make_ready(control::Method method);
+  // Self-debug is not what this process is stopped by: others may debug it, unless it is stopped.
+  void stand_down();
 
   StopOutcome stop(control::Method method, u32 grace_1k_clocks, u64 deadline_ns);
   StopOutcome start();

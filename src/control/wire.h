@@ -12,7 +12,7 @@
 namespace gp::control {
 
 constexpr u32 kMagic = 0x70726770;  // "gprp"
-constexpr u16 kVersion = 1;
+constexpr u16 kVersion = 2;
 constexpr u32 kMaxMessage = 64 * 1024;
 constexpr u32 kMaxQueuesPerMessage = 1024;  // KFD's limit per process
 
@@ -73,11 +73,15 @@ struct Hello {
   char job[64] = {};
 };
 
+enum class Method : u32 { self_debug = 1, update_queue = 2, early_ioctl = 3, gate = 4 };
+
 struct Welcome {
   Header header{.kind = Kind::welcome, .size = sizeof(Welcome)};
   ClassCode work_class = ClassCode::unset;  // as the daemon decided
   u32 watch_completion = 0;  // 1: report idle and busy (online); 0: never wake the daemon
   u64 lease_ns = 0;          // the longest stop without a word from the daemon
+  u32 method = 0;            // Method by which it will be stopped, to get ready for; 0: by none
+  u32 pad = 0;
 };
 
 struct QueueCreated {
@@ -95,8 +99,6 @@ struct QueueDestroyed {
   u32 pad = 0;
   u64 ring_base = 0;
 };
-
-enum class Method : u32 { self_debug = 1, update_queue = 2, early_ioctl = 3, gate = 4 };
 
 // Stop or start all queues of the receiving process.
 struct Command {

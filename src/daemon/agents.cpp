@@ -76,10 +76,26 @@ bool Agents::on_message(Peer& peer, const control::Header& header, std::span<con
 
 bool Agents::on_hello(Peer& peer, std::span<const u8> message, std::vector<UniqueFd> files) {
   const auto hello = control::decode<control::Hello>(message);
-  if (!hello || files.size() != 2 || agents_.contains(peer.id)) {
+  if (!hello || files.size() != 2 || agents_.contains(peer.id) || expected_.contains(peer.id)) {
     return false;
   }
-  return admit(peer, *hello, files);
+  const sched::Process* process = engine_.find_pid(peer.who.pid);
+  if (process == nullptr || (!process->prepared && process->prepare_sequence == 0)) {
+    return admit(peer, *hello, files);
+  }
+  // A process has one debugger, which the agent is to be: we let go of it before we welcome it.
+  expected_[peer.id] = {*hello, std::move(files)};
+  outside_->let_go(process->facts.key, [this, id = peer.id] { admit_expected(id); });
+  return true;
+}
+
+void Agents::admit_expected(PeerId id) {
+  auto expected = expected_.extract(id);
+  Peer* peer = peers_->find(id);
+  if (peer != nullptr && !expected.empty() &&
+      !admit(*peer, expected.mapped().hello, expected.mapped().files)) {
+    peers_->close(id);
+  }
 }
 
 bool Agents::admit(Peer& peer, const control::Hello& hello, std::vector<UniqueFd>& files) {
@@ -95,12 +111,13 @@ bool Agents::admit(Peer& peer, const control::Hello& hello, std::vector<UniqueFd
   Agent& agent = agents_[peer.id];
   agent.peer = peer.id;
   agent.process = *id;
+  agent.abilities = hello.abilities;
   agent.page = std::move(*page);
   agent.wake = std::move(files[1]);
   // Edge-triggered and never read: each write of the agent is one event, without a system call of
   // ours to take it.
-  auto token = loop_.add(agent.wake.get(), EPOLLIN | EPOLLET,
-                         [this, &agent](u32) { on_wake(agent); });
+  auto token =
+      loop_.add(agent.wake.get(), EPOLLIN | EPOLLET, [this, &agent](u32) { on_wake(agent); });
   if (!token) {
     agents_.erase(peer.id);
     return false;
@@ -127,7 +144,12 @@ void Agents::welcome(Agent& agent) {
   message.watch_completion = job->work_class == WorkClass::online ||
                              config_.settings.policy->watches_all || config_.settings.make_room;
   message.lease_ns = config_.settings.lease_ns;
-  const bool same = message.work_class == agent.welcome.work_class &&
+  const auto way = engine_.expected_way(agent.process, agent.abilities);
+  if (way && sched::info(*way).method) {
+    message.method = static_cast<u32>(*sched::info(*way).method);
+  }
+  const bool same = message.method == agent.welcome.method &&
+                    message.work_class == agent.welcome.work_class &&
                     message.watch_completion == agent.welcome.watch_completion &&
                     message.lease_ns == agent.welcome.lease_ns;
   if (!same) {
@@ -220,6 +242,7 @@ std::optional<u64> Agents::unmute(u64 now_ns) {
 }
 
 void Agents::on_closed(PeerId id) {
+  expected_.erase(id);
   const auto found = agents_.find(id);
   if (found == agents_.end()) {
     return;

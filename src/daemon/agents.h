@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "daemon/outside.h"
 #include "daemon/page_mapping.h"
 #include "daemon/peers.h"
 #include "daemon/processes.h"
@@ -25,6 +26,7 @@ class Agents {
   ~Agents();
 
   void set_peers(Peers& peers) { peers_ = &peers; }
+  void set_outside(Outside& outside) { outside_ = &outside; }
   void set_discovery(Discovery* discovery) { discovery_ = discovery; }
   void set_gpus(std::set<u32> gpu_ids) { gpu_ids_ = std::move(gpu_ids); }
 
@@ -48,8 +50,14 @@ class Agents {
     UniqueFd wake;
     Loop::Token wake_token = 0;
     std::map<u64, u32> queues;  // gpu_id by ring address
-    control::Welcome welcome;   // as sent last
+    u32 abilities = 0;
+    control::Welcome welcome;  // as sent last
     sched::Allowance wakes;
+  };
+  // One that has said hello while we are attached to its process from outside.
+  struct Expected {
+    control::Hello hello;
+    std::vector<UniqueFd> files;
   };
   struct Muted {
     PeerId peer;
@@ -57,6 +65,7 @@ class Agents {
   };
 
   bool on_hello(Peer& peer, std::span<const u8> message, std::vector<UniqueFd> files);
+  void admit_expected(PeerId id);
   bool admit(Peer& peer, const control::Hello& hello, std::vector<UniqueFd>& files);
   bool on_queue(Agent& agent, const control::Header& header, std::span<const u8> message);
   bool on_done(Agent& agent, std::span<const u8> message);
@@ -70,10 +79,12 @@ class Agents {
   Processes& processes_;
   const config::Config& config_;
   Peers* peers_ = nullptr;
+  Outside* outside_ = nullptr;
   Discovery* discovery_ = nullptr;
   std::set<u32> gpu_ids_;
   std::unordered_map<PeerId, Agent> agents_;
   std::unordered_map<sched::ProcessId, Agent*> by_process_;
+  std::unordered_map<PeerId, Expected> expected_;
   std::vector<Muted> muted_;  // who is not listened to
 };
 

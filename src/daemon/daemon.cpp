@@ -50,6 +50,7 @@ Result<std::unique_ptr<Daemon>> Daemon::create(const std::string& config_path,
       *self->loop_,
       [self](ProcessId process, const sched::Answer& answer) { self->on_answer(process, answer); },
       [self](ProcessId process) { self->engine_.lease_ended(monotonic_ns(), process); }));
+  daemon->agents_->set_outside(*self->outside_);
   return daemon;
 }
 

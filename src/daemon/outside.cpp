@@ -242,6 +242,15 @@ void Outside::take_events() {
   }
 }
 
+void Outside::let_go(const discover::ProcessKey& key, std::function<void()> done) {
+  submit(key, [this, key, done = std::move(done)] {
+    if (const Status left = controller_->let_go(key); !left) {
+      log_debug("still attached to process {}: {}", key.pid, left.error().message());
+    }
+    loop_.post(done);
+  });
+}
+
 void Outside::start_leftover(const discover::ProcessKey& key, mechanism::Id id) {
   submit(key, [key, id] {
     mechanism::AttachOptions options;

@@ -67,6 +67,22 @@ Result<std::vector<KnownQueue>> LeasingController::queues(const discover::Proces
   return TRY(find_job(process))->queues();
 }
 
+Status LeasingController::let_go(const discover::ProcessKey& process) {
+  JobPtr job;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = jobs_.find(process);
+    if (found == jobs_.end()) {
+      return ok();
+    }
+    if (found->second->is_held()) {
+      return Error{EBUSY, fmt::format("process {} is held by a lease", process.pid), ""};
+    }
+    job = found->second;
+  }
+  return job->detach();
+}
+
 Status LeasingController::extend(LeaseId id, std::chrono::nanoseconds duration) {
   if (duration <= duration.zero() || duration > kLongestLease) {
     return Error{EINVAL, "a lease lasts more than 0 and at most 24 hours", ""};

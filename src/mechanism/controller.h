@@ -80,6 +80,8 @@ class Controller {
                                                      const LeaseOptions& options) = 0;
   virtual std::vector<Status> start_each(std::span<const LeaseId> leases) = 0;
   virtual Status extend(LeaseId lease, std::chrono::nanoseconds duration) = 0;
+  // Detaches from a process, so that another may debug it. EBUSY while a lease holds it.
+  virtual Status let_go(const discover::ProcessKey& process) = 0;
   // What the driver says of an attached process's queues; attaches if need be.
   virtual Result<std::vector<KnownQueue>> queues(const discover::ProcessKey& process) = 0;
   // Readable when leases have ended by themselves; take_events() empties it.

@@ -63,6 +63,7 @@ class LeasingController final : public Controller {
                                              const LeaseOptions& options) override;
   std::vector<Status> start_each(std::span<const LeaseId> leases) override;
   Status extend(LeaseId lease, std::chrono::nanoseconds duration) override;
+  Status let_go(const discover::ProcessKey& process) override;
   Result<std::vector<KnownQueue>> queues(const discover::ProcessKey& process) override;
   int event_fd() const override { return user_event_.get(); }
   std::vector<LeaseEvent> take_events() override;

@@ -163,6 +163,7 @@ void Engine::agent_joined(u64 now_ns, ProcessId id, u32 abilities) {
   }
   process->has_agent = true;
   process->abilities = abilities;
+  process->prepared = false;  // whoever was attached has let go of it
   process->ways.fill({});
   process->overdue_starts = 0;
   if (const auto activity = effects_.activity(id)) {

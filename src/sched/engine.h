@@ -106,6 +106,9 @@ class Engine {
   // Every job as the policy would see it now. What it sees in settle() is less, and must lead to
   // the same decision.
   policy::View view_of_all(u64 now_ns) const;
+  // By which way the process would be stopped, now or once its agent with these abilities has
+  // joined; empty if its class is not stopped or there is none.
+  std::optional<Way> expected_way(ProcessId id, u32 abilities) const;
   Report report(u64 now_ns) const;
   const Trace& trace() const { return trace_; }
 
@@ -131,6 +134,7 @@ class Engine {
   void measure_stop(u64 now_ns, Process& process, const Answer& answer);
   std::optional<Way> best_way(const Process& process) const;
   bool is_available(const Process& process, Way way) const;
+  bool may_be_stopped(const Job& job) const;
   void no_answer(u64 now_ns, Process& process);
   // decide.cpp: the policy's view, and what is due by time alone.
   void read_activity(u64 now_ns, Process& process);

@@ -26,6 +26,20 @@ std::optional<Way> Engine::best_way(const Process& process) const {
   return std::nullopt;
 }
 
+std::optional<Way> Engine::expected_way(ProcessId id, u32 abilities) const {
+  const Process* known = find(id);
+  if (known == nullptr || !may_be_stopped(*known->job)) {
+    return std::nullopt;
+  }
+  Process process = *known;
+  if (!process.has_agent) {
+    process.has_agent = true;
+    process.abilities = abilities;
+    process.ways.fill({});
+  }
+  return best_way(process);
+}
+
 void Engine::bring_all(u64 now_ns, Job& job) {
   // By index: a failure in the middle may turn the job around, but never changes the list.
   for (std::size_t i = 0; i < job.processes.size(); ++i) {
@@ -72,15 +86,18 @@ void Engine::order(u64 now_ns, Process& process, Verb verb, Phase phase) {
   effects_.carry_out({verb, process.id, process.way, process.sequence, process.deadline_ns});
 }
 
+bool Engine::may_be_stopped(const Job& job) const {
+  return job.work_class != discover::WorkClass::online &&
+         policy::is_ever_stopped(job.work_class, settings_.parameters);
+}
+
 // An offline process without an agent that can stop it is attached to ahead of time: the slow part
 // is over, or its failure known, before the first stop.
 void Engine::order_prepare(u64, Process& process) {
   const Job& job = job_of(process);
   const auto way = best_way(process);
-  const bool may_be_stopped = job.work_class != discover::WorkClass::online &&
-                              policy::is_ever_stopped(job.work_class, settings_.parameters);
   if (closed_ || process.prepared || process.prepare_sequence != 0 || !way || is_inside(*way) ||
-      !may_be_stopped) {
+      !may_be_stopped(job)) {
     return;
   }
   process.way = *way;

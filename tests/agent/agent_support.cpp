@@ -186,6 +186,9 @@ void Connection::send(const control::Header& message) const {
 
 void Connection::welcome(control::ClassCode work_class, bool watch_completion, u64 lease_ns) {
   control::Welcome welcome;
+  if (work_class == control::ClassCode::offline) {
+    welcome.method = static_cast<u32>(control::Method::self_debug);
+  }
   welcome.work_class = work_class;
   welcome.watch_completion = watch_completion ? 1 : 0;
   welcome.lease_ns = lease_ns;
