@@ -478,6 +478,33 @@ struct gpreempt_stop_times {
 GPREEMPT_API int gpreempt_lease_times(const gpreempt_lease* lease,
                                       struct gpreempt_stop_times* times);
 
+/* ---- Hardware slots kept free for online work ---------------------------------------------- */
+
+/* A driver with gpreempt's patches (docs/kernel.md) can keep hardware slots of a GPU free of queues
+ * of low priority: those up to `offline_to` of the context's options. They get the other slots and
+ * take turns there. The reservation ends with the context, with this process, or when it is set to
+ * 0. It needs CAP_SYS_NICE, for it concerns everybody on the GPU.
+ * ROCm creates its queues with priority 7 unless the program asks for another. */
+
+/* Reserves `slots` slots of a GPU, or of every GPU with `gpu_id` 0; less than it has.
+ * Returns 0, or
+ *   -ENOTSUP  the driver has not the patches, or the GPU's slots are fixed
+ *   -EPERM, -EACCES  the caller may not
+ *   -EBUSY    another program has a reservation there
+ *   -EINVAL   no slot would be left
+ *   -ENODEV   no such GPU, or no device
+ *   -ECHILD   the context belongs to the parent process
+ * Thread-safe. */
+GPREEMPT_API int gpreempt_reserve_slots(gpreempt_context* context, uint32_t gpu_id, uint32_t slots);
+
+/* The same by shares of a GPU's slots: at least `online_percent` are for online work alone, and
+ * offline work gets at most `offline_percent`; the larger demand counts, rounded up. Offline work
+ * always keeps one slot. With 24 slots, 10 and 80 reserve 5; 0 and 100 reserve none.
+ * Returns what gpreempt_reserve_slots() returns; -EINVAL also if the two are more than 100.
+ * Thread-safe. */
+GPREEMPT_API int gpreempt_reserve_percent(gpreempt_context* context, uint32_t gpu_id,
+                                          uint32_t online_percent, uint32_t offline_percent);
+
 /* ---- Scheduler: what gpreemptd is told ----------------------------------------------------- */
 
 /* These need a running gpreemptd: -ENOENT or -ECONNREFUSED say that there is none, -ETIMEDOUT that

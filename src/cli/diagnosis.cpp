@@ -119,6 +119,18 @@ Finding check_kfd_version(const std::optional<kfd::Version>& version) {
           fmt::format("KFD {}.{} has it", version->major, version->minor), "", exit_ok};
 }
 
+Finding check_preemption_calls() {
+  const Status supported = mechanism::check_kernel_support();
+  if (supported) {
+    return {"preemption calls", Health::good,
+            "the driver has them: many processes are stopped with one call", "", exit_ok};
+  }
+  const Error& error = supported.error();
+  const bool stock = error.code == EOPNOTSUPP;
+  return {"preemption calls", stock ? Health::limited : Health::unknown, error.what,
+          stock ? error.hint : "", exit_ok};
+}
+
 std::string save_areas(const Snapshot& snapshot) {
   std::string text;
   for (const discover::Node& node : snapshot.nodes) {
@@ -253,6 +265,7 @@ Diagnosis diagnose(Os& os, const Paths& paths, const Identity& who,
   diagnosis.findings.push_back(check_device_file(os, "device", kDevice, who));
   diagnosis.findings.push_back(check_render_nodes(os, diagnosis.snapshot, who));
   diagnosis.findings.push_back(check_kfd_version(version));
+  diagnosis.findings.push_back(check_preemption_calls());
   diagnosis.findings.push_back(check_hardware_scheduler(os));
   diagnosis.findings.push_back(check_cwsr(os, diagnosis.snapshot));
   diagnosis.findings.push_back(check_debugfs(os, paths));

@@ -101,16 +101,38 @@ std::string nodes_table(const json& status) {
              : layout({{"GPU", true}, {"SLOTS", true}, {"QUEUES", true}, {"RUNNING"}}, rows);
 }
 
+// What is wrong, or will be soon, with a GPU.
+std::string node_remarks(const json& status) {
+  std::string text;
+  for (const json& node : field(status, "nodes")) {
+    const std::string gpu = text_of(field(node, "gpu_id"));
+    if (field(node, "slots_low") == true) {
+      text += fmt::format(
+          "warning: GPU {}: {} compute queues for {} hardware slots; beyond them queues take "
+          "turns, "
+          "online ones too (make_room in gpreemptd.toml frees those of idle offline jobs)\n",
+          gpu, text_of(field(node, "compute_queues")), text_of(field(node, "hqds")));
+    }
+    if (field(node, "reserved_slots").is_number()) {
+      text += fmt::format("GPU {}: {} slots are reserved for online work\n", gpu,
+                          text_of(field(node, "reserved_slots")));
+    }
+    if (field(node, "reservation_error").is_string()) {
+      text += fmt::format("warning: {}\n", text_of(field(node, "reservation_error")));
+    }
+  }
+  return text;
+}
+
 // Why a process is not stopped in a better way, and what went wrong.
 std::string remarks(const json& status) {
-  std::string text;
+  std::string text = node_remarks(status);
   for (const json& job : field(status, "jobs")) {
     if (field(job, "error").is_string()) {
       text += fmt::format("job {}: {}\n", text_of(field(job, "job")), text_of(field(job, "error")));
     }
     for (const json& process : field(job, "processes")) {
-      const json& why = field(process, "not_better");
-      if (why.is_string() && !why.get<std::string>().empty()) {
+      for (const json& why : field(process, "not_better")) {
         text += fmt::format("process {}: {}\n", text_of(field(process, "pid")), text_of(why));
       }
     }

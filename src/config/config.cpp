@@ -259,6 +259,33 @@ Status read_mode(const Node& node, mode_t& mode) {
   return ok();
 }
 
+Status read_reserve(const Node& node, Reservation& reservation) {
+  u32 slots = 0, low_priority = 0;
+  TRY(read_table(node, {{"slots", number(slots, 0, 1024)},
+                        {"online_percent", number(reservation.online_percent, 0, 100)},
+                        {"offline_percent", number(reservation.offline_percent, 0, 100)},
+                        {"low_priority", number(low_priority, 0, 15)}}));
+  const toml::table& table = *node.as_table();
+  const bool shares = table.contains("online_percent") || table.contains("offline_percent");
+  if (table.contains("online_percent") && !table.contains("offline_percent")) {
+    reservation.offline_percent = 100 - reservation.online_percent;
+  }
+  if (table.contains("slots") && shares) {
+    return problem(node, "either slots or percentages, not both");
+  }
+  if (reservation.online_percent + reservation.offline_percent > 100 &&
+      table.contains("online_percent")) {
+    return problem(node, "online_percent and offline_percent are more than 100 together");
+  }
+  if (table.contains("slots")) {
+    reservation.slots = slots;
+  }
+  if (table.contains("low_priority")) {
+    reservation.low_priority = low_priority;
+  }
+  return ok();
+}
+
 Status read_all(const Node& root, Config& config) {
   sched::Settings& settings = config.settings;
   return read_table(
@@ -278,6 +305,7 @@ Status read_all(const Node& root, Config& config) {
        {"stops_per_second", number(settings.stops_per_second, 0.1, 10'000)},
        {"stops_at_once", number(settings.stops_at_once, 1, 10'000)},
        {"hqd_reserve", number(settings.hqd_reserve, 0, 1024)},
+       {"reserve", [&](const Node& node) { return read_reserve(node, config.reservation); }},
        {"make_room", flag(settings.make_room)},
        {"make_room_idle", duration(settings.make_room_idle_ns, 10e6, 3600e9)},
        {"socket_mode", [&](const Node& node) { return read_mode(node, config.socket_mode); }},

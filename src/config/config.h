@@ -32,8 +32,20 @@ struct Limits {
   u32 messages_per_second = 2000;  // of one connection; beyond, it is closed
 };
 
+// Hardware slots to keep free for online work: a number, or shares (mechanism/reservation.h).
+struct Reservation {
+  std::optional<u32> slots;
+  u32 online_percent = 0;
+  u32 offline_percent = 100;
+  std::optional<u32> low_priority;  // queues up to it cannot have them; empty: classes.offline_to
+  bool is_wanted() const {
+    return slots.value_or(0) != 0 || online_percent != 0 || offline_percent != 100;
+  }
+};
+
 struct Config {
   sched::Settings settings;
+  Reservation reservation;
   discover::ClassConfig classes;
   std::vector<Grant> grants;
   Limits limits;

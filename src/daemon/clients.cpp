@@ -28,7 +28,7 @@ bool Clients::on_message(Peer& peer, const control::Header& header, std::span<co
   Status status = ok();
   switch (header.kind) {
     case Kind::status:
-      peers_->send_text(peer.id, status_json(engine_, monotonic_ns(), peers_->count()),
+      peers_->send_text(peer.id, status_json(engine_, *driver_, monotonic_ns(), peers_->count()),
                         header.sequence);
       return true;
     case Kind::trace: traces_.begin(peer.id, header.sequence); return true;

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "daemon/driver_view.h"
 #include "daemon/peers.h"
 #include "daemon/processes.h"
 #include "daemon/trace_answers.h"
@@ -26,6 +27,7 @@ class Clients {
     peers_ = &peers;
     traces_.set_peers(peers);
   }
+  void set_driver(const DriverView& driver) { driver_ = &driver; }
   bool on_message(Peer& peer, const control::Header& header, std::span<const u8> message);
   void on_closed(PeerId id);
   // Answers those who wait for a stop; to be called after each settle().
@@ -56,6 +58,7 @@ class Clients {
   Processes& processes_;
   std::function<Status()> reload_;
   Peers* peers_ = nullptr;
+  const DriverView* driver_ = nullptr;
   TraceAnswers traces_;
   std::vector<Waiting> waiting_;
   std::vector<Mark> marks_;  // a connection that ends takes its marks along

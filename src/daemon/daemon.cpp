@@ -46,6 +46,7 @@ Result<std::unique_ptr<Daemon>> Daemon::create(const std::string& config_path,
       std::make_unique<Agents>(*self->loop_, self->engine_, *self->processes_, self->config_);
   daemon->clients_ = std::make_unique<Clients>(*self->loop_, self->engine_, *self->processes_,
                                                [self] { return self->reload(); });
+  daemon->clients_->set_driver(self->driver_);
   daemon->outside_ = TRY(Outside::create(
       *self->loop_,
       [self](ProcessId process, const sched::Answer& answer) { self->on_answer(process, answer); },
@@ -58,10 +59,11 @@ Result<std::unique_ptr<Daemon>> Daemon::create(const std::string& config_path,
 // by `kernel` first would only delay what works.
 sched::Settings Daemon::settings_here() {
   sched::Settings settings = config_.settings;
-  kernel_support_ = mechanism::check_kernel_support();
-  if (!kernel_support_ && settings.ways.has(sched::Way::kernel)) {
+  const Status supported = mechanism::check_kernel_support();
+  driver_.no_kernel = supported ? "" : supported.error().message();
+  if (!supported && settings.ways.has(sched::Way::kernel)) {
     settings.ways.remove(sched::Way::kernel);
-    log_info("without the mechanism kernel: {}", kernel_support_.error().message());
+    log_info("without the mechanism kernel: {}", driver_.no_kernel);
   }
   return settings;
 }
@@ -173,7 +175,9 @@ void Daemon::on_nodes(const std::vector<discover::Node>& nodes) {
     engine_.set_node(node.gpu_id, {name, node.node_id, node.hqds});
     gpu_ids.insert(node.gpu_id);
   }
+  gpu_ids_ = gpu_ids;
   agents_->set_gpus(std::move(gpu_ids));
+  reserver_.reserve(config_, gpu_ids_, driver_);
 }
 
 void Daemon::on_answer(ProcessId process, const sched::Answer& answer) {
@@ -208,6 +212,7 @@ void Daemon::runs_again(ProcessId process) {
 Status Daemon::reload() {
   config_ = TRY(config::load(config_path_));
   engine_.configure(monotonic_ns(), settings_here());
+  reserver_.reserve(config_, gpu_ids_, driver_);
   peers_->set_limits(config_.limits);
   processes_->refresh();
   agents_->refresh_welcomes();
@@ -266,7 +271,7 @@ Status Daemon::run() {
 // meanwhile.
 void Daemon::serve(Leadership::Turn& turn) {
   ask_for_short_slices();
-  if (kernel_support_) {
+  if (driver_.no_kernel.empty()) {
     turn.prepare();
   }
   while (!ending_ && served_) {

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "config/config.h"
@@ -18,6 +19,7 @@
 #include "daemon/peers.h"
 #include "daemon/processes.h"
 #include "daemon/runtime_directory.h"
+#include "daemon/slot_reserver.h"
 
 namespace gp::daemon {
 
@@ -77,8 +79,10 @@ class Daemon final : public sched::Effects {
   std::optional<u64> watchdog_interval_ns_, next_watchdog_ns_;
   u64 board_deadline_ns_ = 0;
   bool ending_ = false;
-  Status served_ = ok();          // why the loop has ended
-  Status kernel_support_ = ok();  // of the driver
+  Status served_ = ok();  // why the loop has ended
+  DriverView driver_;
+  SlotReserver reserver_;
+  std::set<u32> gpu_ids_;
   Leadership leadership_;
 };
 

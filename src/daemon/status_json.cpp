@@ -68,13 +68,17 @@ json job(const sched::JobReport& report) {
           {"processes", processes}};
 }
 
-json node(const sched::NodeReport& report) {
+json node(const sched::NodeReport& report, const DriverView& driver) {
+  const auto found = driver.reserved.find(report.gpu_id);
+  const ReservedSlots reserved = found == driver.reserved.end() ? ReservedSlots{} : found->second;
   return {{"gpu_id", report.gpu_id},
           {"node_id", report.node_id},
           {"name", report.name},
           {"hqds", or_null(report.hqds)},
           {"compute_queues", report.compute_queues},
           {"slots_low", report.slots_low},
+          {"reserved_slots", or_null(reserved.slots)},
+          {"reservation_error", reserved.error.empty() ? json() : json(reserved.error)},
           {"stop_us", microseconds(report.stop_ns)},
           {"start_us", microseconds(report.start_ns)},
           {"running", report.running}};
@@ -82,19 +86,23 @@ json node(const sched::NodeReport& report) {
 
 }  // namespace
 
-std::string status_json(const sched::Engine& engine, u64 now_ns, u64 connections) {
+std::string status_json(const sched::Engine& engine, const DriverView& driver, u64 now_ns,
+                        u64 connections) {
   const sched::Report report = engine.report(now_ns);
   json jobs = json::array(), nodes = json::array();
   for (const sched::JobReport& each : report.jobs) {
     jobs.push_back(job(each));
   }
   for (const sched::NodeReport& each : report.nodes) {
-    nodes.push_back(node(each));
+    nodes.push_back(node(each, driver));
   }
   const json status = {{"schema_version", kStatusSchema},
                        {"daemon_pid", ::getpid()},
                        {"connections", connections},
                        {"policy", report.policy},
+                       {"kernel",
+                        {{"available", driver.no_kernel.empty()},
+                         {"reason", driver.no_kernel.empty() ? json() : json(driver.no_kernel)}}},
                        {"jobs", jobs},
                        {"nodes", nodes},
                        {"latency",

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "discover/discover.h"
 #include "gpreempt/gpreempt.h"
+#include "lib/reservations.h"
 #include "lib/scheduler.h"
 #include "mechanism/controller.h"
 
@@ -73,4 +74,5 @@ struct gpreempt_context {
   gp::discover::ClassConfig classes;
   std::shared_ptr<gp::lib::Leases> leases = std::make_shared<gp::lib::Leases>();
   std::unique_ptr<gp::lib::Scheduler> scheduler;
+  std::unique_ptr<gp::lib::Reservations> reservations = std::make_unique<gp::lib::Reservations>();
 };

@@ -106,5 +106,27 @@ TEST(Config, NamesAFileThatIsNotThere) {
   EXPECT_EQ(config.error().code, ENOENT);
 }
 
+TEST(Config, ReservesNoSlotsUnlessToldTo) {
+  EXPECT_FALSE(parse("", "gpreemptd.toml")->reservation.is_wanted());
+  const auto by_number = parse("[reserve]\nslots = 4\nlow_priority = 7\n", "gpreemptd.toml");
+  ASSERT_TRUE(by_number);
+  EXPECT_EQ(by_number->reservation.slots, 4u);
+  EXPECT_EQ(by_number->reservation.low_priority, 7u);
+  const auto by_share =
+      parse("[reserve]\nonline_percent = 10\noffline_percent = 80\n", "gpreemptd.toml");
+  ASSERT_TRUE(by_share);
+  EXPECT_TRUE(by_share->reservation.is_wanted());
+  EXPECT_EQ(by_share->reservation.online_percent, 10u);
+  EXPECT_EQ(by_share->reservation.offline_percent, 80u);
+}
+
+TEST(Config, RefusesReservationsThatContradictThemselves) {
+  EXPECT_NE(error_of("[reserve]\nslots = 4\nonline_percent = 10\n").find("not both"),
+            std::string::npos);
+  EXPECT_NE(error_of("[reserve]\nonline_percent = 60\noffline_percent = 60\n").find("100"),
+            std::string::npos);
+  EXPECT_NE(error_of("[reserve]\nlow_priority = 16\n").find("out of range"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace gp::config

@@ -139,5 +139,26 @@ TEST_F(GpuKernel, StopsAndStartsManyTimesWithoutLosingAProgram) {
   EXPECT_EQ(job_of(training->pid())["failures"], 0);
 }
 
+TEST_F(GpuKernel, SlotsAreReservedAsTheConfigurationAsks) {
+  start_daemon("[reserve]\nonline_percent = 10\noffline_percent = 80\n");
+  EXPECT_EQ(status()["nodes"][0]["reserved_slots"], 5);  // of 24
+  EXPECT_TRUE(status()["kernel"]["available"]);
+  write_config("");
+  guardian().signal(SIGHUP);
+  EXPECT_TRUE(eventually([&] { return status()["nodes"][0]["reserved_slots"].is_null(); }));
+}
+
+using GpuStock = DaemonTest;
+
+TEST_F(GpuStock, ADriverWithoutThePatchesIsShownAsSuch) {
+  start_daemon("[reserve]\nslots = 2\n");
+  const auto now = status();
+  EXPECT_FALSE(now["kernel"]["available"]);
+  EXPECT_NE(now["kernel"]["reason"].get<std::string>().find("no preemption calls"),
+            std::string::npos);
+  EXPECT_TRUE(now["nodes"][0]["reserved_slots"].is_null());
+  EXPECT_TRUE(now["nodes"][0]["reservation_error"].is_string());
+}
+
 }  // namespace
 }  // namespace gp::daemon

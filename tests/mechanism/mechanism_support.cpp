@@ -181,6 +181,7 @@ bool all_stopped(pid_t pid) {
 
 unsigned long unmaps() { return sum_of("unmaps"); }
 unsigned long run_lists() { return sum_of("runlists"); }
+u32 first_gpu_id() { return device_stats()["gpus"][0]["gpu_id"]; }
 
 testing::AssertionResult is_error(const Error& error, int code, const std::string& text) {
   if (error.code != code) {

@@ -74,6 +74,7 @@ bool all_run_again(pid_t pid);  // waits
 // Of all GPUs together.
 unsigned long unmaps();
 unsigned long run_lists();
+u32 first_gpu_id();
 
 // Succeeds only if it is an error with this code and this text in message().
 testing::AssertionResult is_error(const Error& error, int code, const std::string& text);

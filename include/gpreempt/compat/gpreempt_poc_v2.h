@@ -19,8 +19,10 @@ GPREEMPT_POC_API int gpreempt_batch_unmap_queues(uint32_t* qids, uint32_t num, u
 /* Puts them back: gpreempt_resume_queues() where the driver has no such call. */
 GPREEMPT_POC_API int gpreempt_fast_remap_queues(uint32_t* qids, uint32_t num);
 
-/* Would set aside hardware slots for online queues on a GPU, or on all with gpu_id 0. EINVAL if the
- * two add up to more than 100; ENOTSUP without the patches: KFD does not choose the slots. */
+/* Sets aside hardware slots for online queues on a GPU, or on all with gpu_id 0, until the process
+ * ends or sets it anew: gpreempt_reserve_percent() says how many. EINVAL if the two add up to more
+ * than 100; EPERM without CAP_SYS_NICE; ENOTSUP without the patches: KFD does not choose the
+ * slots. */
 GPREEMPT_POC_API int gpreempt_set_hqd_reservation(uint32_t gpu_id, uint32_t online_pct,
                                                   uint32_t offline_pct);
 

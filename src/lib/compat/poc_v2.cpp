@@ -74,13 +74,27 @@ int gpreempt_fast_remap_queues(uint32_t* qids, uint32_t num) {
   return gpreempt_resume_queues(qids, num);
 }
 
-int gpreempt_set_hqd_reservation(uint32_t, uint32_t online_pct, uint32_t offline_pct) {
+int gpreempt_set_hqd_reservation(uint32_t gpu_id, uint32_t online_pct, uint32_t offline_pct) {
   if (online_pct > 100 || offline_pct > 100 - online_pct) {
     return fail(EINVAL, "gpreempt_set_hqd_reservation: the two add up to more than 100 percent");
   }
-  return fail(ENOTSUP,
-              "gpreempt_set_hqd_reservation: this driver cannot reserve hardware slots (hint: its "
-              "firmware chooses them; stop offline queues instead)");
+  static std::mutex mutex;
+  static gp::compat::Context reserving;  // a reservation lives as long as its context
+  const std::lock_guard lock(mutex);
+  if (!reserving) {
+    auto context = gp::compat::open_context();
+    if (!context) {
+      return fail(context.error().code, context.error().message().c_str());
+    }
+    reserving = std::move(*context);
+  }
+  const int result = gpreempt_reserve_percent(reserving.get(), gpu_id, online_pct, offline_pct);
+  if (result == -ENOTSUP) {
+    return fail(ENOTSUP,
+                "gpreempt_set_hqd_reservation: this driver cannot reserve hardware slots (hint: "
+                "its firmware chooses them; stop offline queues instead)");
+  }
+  return result == 0 ? 0 : fail(-result, gpreempt_error_text());
 }
 
 int gpreempt_get_hqd_status(gpreempt_hqd_status_t* status) {

@@ -1,0 +1,85 @@
+// Hardware slots kept free for online work.
+#include <fmt/format.h>
+
+#include "kfd/os.h"
+#include "lib/boundary.h"
+#include "lib/context.h"
+#include "lib/reservations.h"
+
+namespace gp::lib {
+
+Status Reservations::set(const std::vector<u32>& gpu_ids, const WantedReservation& wanted,
+                         u32 low_priority) {
+  const std::scoped_lock lock(mutex_);
+  if (!made_) {
+    made_ = TRY(mechanism::SlotReservations::open());
+  }
+  for (std::size_t i = 0; i < gpu_ids.size(); ++i) {
+    Status reserved = ok();
+    if (wanted.slots) {
+      reserved = made_->reserve(gpu_ids[i], *wanted.slots, low_priority);
+    } else if (auto by_shares = made_->reserve(gpu_ids[i], wanted.shares, low_priority);
+               !by_shares) {
+      reserved = std::move(by_shares.error());
+    }
+    if (!reserved) {
+      for (std::size_t j = 0; j < i; ++j) {
+        // It was set a moment ago by this lease: ending it cannot be refused for a reason that
+        // would not end it as well, such as the loss of the device.
+        [[maybe_unused]] const Status ended = made_->reserve(gpu_ids[j], 0, low_priority);
+      }
+      return reserved;
+    }
+  }
+  return ok();
+}
+
+}  // namespace gp::lib
+
+using namespace gp::lib;
+
+namespace {
+
+gp::Result<std::vector<gp::u32>> gpus_of(const gpreempt_context& context, uint32_t gpu_id) {
+  if (gpu_id != 0) {
+    return std::vector<gp::u32>{gpu_id};
+  }
+  const auto snapshot = TRY(gp::discover::take_snapshot(gp::kfd::system_os(), context.paths,
+                                                        context.classes, {.debugfs = false}));
+  std::vector<gp::u32> gpu_ids;
+  for (const gp::discover::Node& node : snapshot.nodes) {
+    gpu_ids.push_back(node.gpu_id);
+  }
+  if (gpu_ids.empty()) {
+    return gp::Error{ENODEV, "there is no GPU", ""};
+  }
+  return gpu_ids;
+}
+
+gp::Status reserve(const gpreempt_context* context, uint32_t gpu_id,
+                   const WantedReservation& wanted) {
+  if (context == nullptr) {
+    return gp::Error{EINVAL, "the handle is null", ""};
+  }
+  TRY(check_usable(context->leases.get()));
+  return context->reservations->set(TRY(gpus_of(*context, gpu_id)), wanted,
+                                    context->classes.offline_to);
+}
+
+}  // namespace
+
+int gpreempt_reserve_slots(gpreempt_context* context, uint32_t gpu_id, uint32_t slots) {
+  return guarded([&]() -> int {
+    const gp::Status reserved = reserve(context, gpu_id, {slots, {}});
+    return reserved ? 0 : fail(reserved.error());
+  });
+}
+
+int gpreempt_reserve_percent(gpreempt_context* context, uint32_t gpu_id, uint32_t online_percent,
+                             uint32_t offline_percent) {
+  return guarded([&]() -> int {
+    const gp::Status reserved =
+        reserve(context, gpu_id, {std::nullopt, {online_percent, offline_percent}});
+    return reserved ? 0 : fail(reserved.error());
+  });
+}
