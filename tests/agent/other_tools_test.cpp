@@ -1,6 +1,7 @@
 // The agent shares HSA_TOOLS_LIB with other tools, in any order.
 #include <fstream>
 #include <iterator>
+#include <ostream>
 
 #include "agent/agent_support.h"
 
@@ -14,6 +15,7 @@ struct Order {
   const char* name;
   const char *first, *second;
 };
+std::ostream& operator<<(std::ostream& out, const Order& order) { return out << order.name; }
 
 class OtherTools : public AgentTest, public testing::WithParamInterface<Order> {
  protected:
