@@ -87,6 +87,17 @@ struct sim_gpu {
 	unsigned int num_mapped;
 };
 
+/* buffers.c. Where user memory is longer, it is a save area, which nothing reads. */
+#define SIM_MAX_PINNED_PAGES	16
+
+struct sim_mem {
+	struct kgd_mem mem;
+	u64 size;
+	void *cpu;	/* NULL for user memory that is not pinned */
+	struct page *pages[SIM_MAX_PINNED_PAGES];
+	int num_pages;	/* of user memory */
+};
+
 static inline struct sim_gpu *to_sim_gpu(struct amdgpu_device *adev)
 {
 	return container_of(adev, struct sim_gpu, adev);
