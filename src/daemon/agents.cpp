@@ -54,6 +54,7 @@ ToldFacts told_by(const control::Hello& hello) {
 }  // namespace
 
 Agents::~Agents() {
+  processes_.set_on_change([](ProcessId) {});
   for (const auto& [id, agent] : agents_) {
     loop_.remove(agent.wake_token);
   }
@@ -155,6 +156,19 @@ void Agents::welcome(Agent& agent) {
   if (!same) {
     agent.welcome = message;
     peers_->send(agent.peer, control::bytes_of(message));
+  }
+}
+
+// The class of a job is that of all its processes.
+void Agents::welcome_job_of(ProcessId id) {
+  const sched::Job* job = engine_.find_job(id);
+  if (job == nullptr) {
+    return;
+  }
+  for (const sched::Process* process : job->processes) {
+    if (Agent* agent = agent_of(process->id)) {
+      welcome(*agent);
+    }
   }
 }
 

@@ -20,7 +20,9 @@ namespace gp::daemon {
 class Agents {
  public:
   Agents(Loop& loop, sched::Engine& engine, Processes& processes, const config::Config& config)
-      : loop_(loop), engine_(engine), processes_(processes), config_(config) {}
+      : loop_(loop), engine_(engine), processes_(processes), config_(config) {
+    processes_.set_on_change([this](sched::ProcessId id) { welcome_job_of(id); });
+  }
   Agents(const Agents&) = delete;
   Agents& operator=(const Agents&) = delete;
   ~Agents();
@@ -72,6 +74,7 @@ class Agents {
   void on_wake(Agent& agent);
   void tell_queues(Agent& agent, bool appeared);
   void welcome(Agent& agent);
+  void welcome_job_of(sched::ProcessId id);
   Agent* agent_of(sched::ProcessId id) const;
 
   Loop& loop_;

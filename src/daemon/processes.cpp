@@ -159,6 +159,7 @@ bool Processes::may_govern_others(uid_t uid, gid_t gid) const {
 
 void Processes::update(ProcessId id) {
   engine_.set_facts(monotonic_ns(), id, facts_of(records_.at(id)));
+  on_change_(id);
 }
 
 void Processes::told(ProcessId id, const ToldFacts& facts) {

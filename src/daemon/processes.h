@@ -2,6 +2,7 @@
 // one set of facts for the engine. Knows of the end of each by its pidfd.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -28,6 +29,12 @@ class Processes {
   Processes(const Processes&) = delete;
   Processes& operator=(const Processes&) = delete;
   ~Processes();
+
+  // Called when what is known of a process has changed, the engine being told: its job may be of
+  // another class now.
+  void set_on_change(std::function<void(sched::ProcessId)> on_change) {
+    on_change_ = std::move(on_change);
+  }
 
   // The process, known from now on. ESRCH if it has gone.
   Result<sched::ProcessId> join(pid_t pid, uid_t uid, gid_t gid);
@@ -62,6 +69,7 @@ class Processes {
   Loop& loop_;
   sched::Engine& engine_;
   const config::Config& config_;
+  std::function<void(sched::ProcessId)> on_change_ = [](sched::ProcessId) {};
   std::unordered_map<sched::ProcessId, Record> records_;
 };
 
