@@ -65,6 +65,43 @@ struct Scheme {
   double online_p50_ms = 0, online_p99_ms = 0;
   double offline_steps_per_s = 0;
   std::string note;  // why it is not available, if it is not
+  // Two like programs at once, together more than the GPU can do: p50 of the offline one's requests
+  // over that of the online one's. 1: priority makes no difference.
+  std::optional<double> low_over_high = {};
+};
+
+// One driver call is made for each queue, for each process, or for all of them.
+inline constexpr char kCallPerQueue[] = "queue", kCallPerProcess[] = "process", kOneCall[] = "all";
+
+// The same queues stopped and started by so many calls.
+struct BatchWay {
+  std::string mechanism;
+  std::string call_for;  // kCallPerQueue and so on; empty if it could not be measured
+  u32 calls = 0;         // to stop them, and as many to start them
+  double stop_p50_us = 0, stop_p99_us = 0;
+  double start_p50_us = 0, start_p99_us = 0;
+  std::optional<u64> stop_unmaps, start_unmaps;  // at the device, if that counts
+  std::string note;
+};
+
+struct Batching {
+  u32 processes = 0;
+  u32 queues = 0;  // of all processes together
+  std::vector<BatchWay> ways;
+};
+
+// Online requests beside more queues than there are slots, of which some are kept for online.
+struct ReservedRun {
+  u32 reserved_slots = 0;
+  double online_p50_ms = 0, online_p99_ms = 0;
+  double slots_used = 0;  // part of all slots, on average
+};
+
+struct Reservation {
+  u32 slots = 0;
+  u32 queues = 0;  // at most, those of the online program too
+  std::vector<ReservedRun> runs;
+  std::string note;  // why it could not be measured
 };
 
 struct Results {
@@ -72,6 +109,8 @@ struct Results {
   std::vector<Phase> phases;
   std::vector<Criterion> criteria;
   std::vector<Scheme> schemes;
+  std::optional<Batching> batching;
+  std::optional<Reservation> reservation;
 };
 
 }  // namespace gp::report

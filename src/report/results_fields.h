@@ -68,6 +68,44 @@ void fields(Visit&& visit, T& scheme) {
   visit("online_p99_ms", scheme.online_p99_ms);
   visit("offline_steps_per_s", scheme.offline_steps_per_s);
   visit("note", scheme.note);
+  visit("low_over_high", scheme.low_over_high);
+}
+
+template <class Visit, Is<BatchWay> T>
+void fields(Visit&& visit, T& way) {
+  visit("mechanism", way.mechanism);
+  visit("call_for", way.call_for);
+  visit("calls", way.calls);
+  visit("stop_p50_us", way.stop_p50_us);
+  visit("stop_p99_us", way.stop_p99_us);
+  visit("start_p50_us", way.start_p50_us);
+  visit("start_p99_us", way.start_p99_us);
+  visit("stop_unmaps", way.stop_unmaps);
+  visit("start_unmaps", way.start_unmaps);
+  visit("note", way.note);
+}
+
+template <class Visit, Is<Batching> T>
+void fields(Visit&& visit, T& batching) {
+  visit("processes", batching.processes);
+  visit("queues", batching.queues);
+  visit("ways", batching.ways);
+}
+
+template <class Visit, Is<ReservedRun> T>
+void fields(Visit&& visit, T& run) {
+  visit("reserved_slots", run.reserved_slots);
+  visit("online_p50_ms", run.online_p50_ms);
+  visit("online_p99_ms", run.online_p99_ms);
+  visit("slots_used", run.slots_used);
+}
+
+template <class Visit, Is<Reservation> T>
+void fields(Visit&& visit, T& reservation) {
+  visit("slots", reservation.slots);
+  visit("queues", reservation.queues);
+  visit("runs", reservation.runs);
+  visit("note", reservation.note);
 }
 
 template <class Visit, Is<Results> T>
@@ -76,6 +114,8 @@ void fields(Visit&& visit, T& results) {
   visit("phases", results.phases);
   visit("criteria", results.criteria);
   visit("schemes", results.schemes);
+  visit("batching", results.batching);
+  visit("reservation", results.reservation);
 }
 
 }  // namespace gp::report

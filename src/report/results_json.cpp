@@ -78,6 +78,15 @@ class Writer : public Walk {
   }
 };
 
+template <class T>
+constexpr bool is_optional(const T&) {
+  return false;
+}
+template <class T>
+constexpr bool is_optional(const std::optional<T>&) {
+  return true;
+}
+
 class Reader : public Walk {
  public:
   template <class T>
@@ -134,7 +143,11 @@ class Reader : public Walk {
         [&](const char* key, auto& member) {
           at(fmt::format(".{}", key), [&] {
             const auto found = json.find(key);
-            found == json.end() ? fail("is missing") : read(*found, member);
+            if (found != json.end()) {
+              read(*found, member);
+            } else if (!is_optional(member)) {  // unknown: it was not measured yet in that version
+              fail("is missing");
+            }
           });
         },
         value);

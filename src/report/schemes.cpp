@@ -38,12 +38,18 @@ Cell if_known(double value, const std::string& text) {
   return value > 0 ? cell(text) : cell(kUnknown, "muted");
 }
 
+Cell ratio_cell(const Scheme& scheme) {
+  const double ratio = scheme.low_over_high.value_or(0);
+  return if_known(ratio, format_factor(ratio));
+}
+
 // What the schemes are compared with: the same load and nobody who stops anything.
 void add_baseline(Table& table, const Scheme& scheme) {
   std::vector<Cell> cells(7, cell("–", "muted"));
   cells.front() = cell("none: no gpreempt");
   cells.push_back(if_known(scheme.online_p50_ms, format_ms(scheme.online_p50_ms)));
   cells.push_back(if_known(scheme.online_p99_ms, format_ms(scheme.online_p99_ms)));
+  cells.push_back(ratio_cell(scheme));
   cells.push_back(if_known(scheme.offline_steps_per_s, format_number(scheme.offline_steps_per_s)));
   table.row(std::move(cells));
 }
@@ -66,6 +72,7 @@ void add_row(Table& table, const Results& results, const Scheme& scheme) {
              cell(us(scheme.start_p99_us)),
              if_known(scheme.online_p50_ms, format_ms(scheme.online_p50_ms)),
              if_known(scheme.online_p99_ms, format_ms(scheme.online_p99_ms)),
+             ratio_cell(scheme),
              if_known(scheme.offline_steps_per_s, format_number(scheme.offline_steps_per_s))});
 }
 
@@ -77,7 +84,7 @@ std::string scheme_comparison(const Results& results) {
   }
   std::vector<Bar> stops;
   Table table({"Mechanism", "Level", "Stop p50", "Stop p99", "Faster by", "Start p50", "Start p99",
-               "Online p50", "Online p99", "Offline steps/s"});
+               "Online p50", "Online p99", "Low/high", "Offline steps/s"});
   for (const Scheme& scheme : results.schemes) {
     if (scheme.mechanism == kNoScheme) {
       add_baseline(table, scheme);
@@ -98,7 +105,9 @@ std::string scheme_comparison(const Results& results) {
       "not started; what runs, runs to its end.</p><p><i class=\"key level2\"></i><b>Level 2</b> "
       "stops between kernels.</p><p><i class=\"key level3\"></i><b>Level 3</b> stops running "
       "kernels: their state is saved and restored.</p><p>“Faster by” compares with the slowest way "
-      "to stop as many queues.</p></div></div>\n{}",
+      "to stop as many queues. “Low/high”: two like programs at once, one offline and one online, "
+      "that together want more than the GPU has; p50 of the one over that of the other.</p>"
+      "</div></div>\n{}",
       bars(stops, "Time to stop per mechanism"), table.finish());
 }
 

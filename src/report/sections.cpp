@@ -6,6 +6,7 @@
 
 #include "report/advice.h"
 #include "report/bars.h"
+#include "report/batching.h"
 #include "report/format.h"
 #include "report/html.h"
 #include "report/latency_chart.h"
@@ -171,7 +172,8 @@ std::string throughput_section(const Results& results) {
 }
 
 std::string scheme_section(const Results& results) {
-  const std::string comparison = scheme_comparison(results);
+  const std::string comparison = scheme_comparison(results) + batching_comparison(results) +
+                                 reservation_comparison(results) + tier_table(results);
   return comparison.empty() ? "" : section("Ways to stop, under the same load", comparison);
 }
 

@@ -71,8 +71,22 @@ Scheme scheme() {
           number(),
           number(),
           number(),
-          text()};
+          text(),
+          maybe_number()};
 }
+
+BatchWay batch_way() {
+  BatchWay way{
+      text(), text(), *rc::gen::arbitrary<u32>(), number(), number(), number(), number(), {},
+      {},     text()};
+  if (flag()) {
+    way.stop_unmaps = *rc::gen::arbitrary<u64>();
+    way.start_unmaps = *rc::gen::arbitrary<u64>();
+  }
+  return way;
+}
+
+ReservedRun reserved_run() { return {*rc::gen::arbitrary<u32>(), number(), number(), number()}; }
 
 }  // namespace
 
@@ -83,6 +97,13 @@ Results any_results() {
   results.phases = some(4, phase);
   results.criteria = some(4, criterion);
   results.schemes = some(4, scheme);
+  if (flag()) {
+    results.batching = {*rc::gen::arbitrary<u32>(), *rc::gen::arbitrary<u32>(), some(4, batch_way)};
+  }
+  if (flag()) {
+    results.reservation = {*rc::gen::arbitrary<u32>(), *rc::gen::arbitrary<u32>(),
+                           some(3, reserved_run), text()};
+  }
   return results;
 }
 

@@ -91,8 +91,8 @@ TEST_F(Browser, WithoutScriptAllPicturesAreThere) {
   const char* pictures =
       "page.querySelectorAll('.zoom').length + ' ' + page.querySelectorAll('svg').length + ' ' + "
       "(page.querySelectorAll('.tick').length > 20)";
-  EXPECT_EQ(asked(pictures, 1000), "2 10 true");
-  EXPECT_EQ(asked(pictures, 1000, "sandbox='allow-same-origin'"), "0 10 true");
+  EXPECT_EQ(asked(pictures, 1000), "2 11 true");
+  EXPECT_EQ(asked(pictures, 1000, "sandbox='allow-same-origin'"), "0 11 true");
 }
 
 TEST_F(Browser, NothingSticksOutOnAnyScreen) {

@@ -76,6 +76,18 @@ std::vector<Scheme> schemes() {
   };
 }
 
+Batching batching() {
+  return {5,
+          10,
+          {{"debugger", kCallPerQueue, 10, 6400, 9100, 6100, 9000, 10, 10, ""},
+           {"debugger", kCallPerProcess, 5, 3200, 4800, 3100, 4500, 5, 5, ""},
+           {"kernel", kCallPerQueue, 10, 6000, 8800, 5900, 8700, 10, 10, ""},
+           {"kernel", kCallPerProcess, 5, 2000, 3600, 1900, 3300, 5, 5, ""},
+           {"kernel", kOneCall, 1, 400, 900, 410, 800, 1, 1, ""}}};
+}
+
+Reservation reservation() { return {24, 34, {{0, 30, 61, 1}, {2, 6, 9, 0.96}}, ""}; }
+
 }  // namespace
 
 Results demo_results() {
@@ -104,6 +116,9 @@ Results demo_results() {
   results.phases = {online, offline, without, with};
   results.criteria = criteria();
   results.schemes = schemes();
+  results.schemes.front().low_over_high = 1.6;
+  results.batching = batching();
+  results.reservation = reservation();
   return results;
 }
 

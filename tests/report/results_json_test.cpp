@@ -61,6 +61,17 @@ TEST(ResultsJson, AMissingFieldIsNamedWithItsPlace) {
   EXPECT_EQ(complaint(damaged), "environment is missing");
 }
 
+TEST(ResultsJson, AFileOfAnOlderVersionLacksWhatThatDidNotMeasure) {
+  json older = small();
+  older.erase("batching");
+  older.erase("reservation");
+  older["schemes"][0].erase("low_over_high");
+  const Result<Results> read = from_json(older.dump());
+  ASSERT_TRUE(read);
+  EXPECT_FALSE(read->batching);
+  EXPECT_EQ(read->schemes[0].low_over_high, std::nullopt);
+}
+
 TEST(ResultsJson, AFieldOfTheWrongKindIsNamedWithItsPlace) {
   json damaged = small();
   damaged["phases"][0]["online_latency_ms"][1] = "2.5";
