@@ -14,6 +14,7 @@
 //   server --batch 256                     batch-heavy: long kernels
 //   server --layers 200 --kernels 100      many kernels: thousands of tiny launches per request
 //   server --layers 200 --graph            the same network as one graph
+//   server --high-priority                 on a queue of high priority
 #include <algorithm>
 #include <cinttypes>
 #include <cmath>
@@ -35,7 +36,7 @@ constexpr unsigned kWarmUps = 3;  // the first launches load code
 struct Settings {
   unsigned requests, batch, width, layers, kernels, burst, seed;
   double interval_ms;
-  bool graph;
+  bool graph, high_priority;
   std::string arrivals, trace, json;
 };
 
@@ -44,7 +45,10 @@ class Network {
  public:
   explicit Network(const Settings& settings)
       : settings_(settings), values_(settings.batch * settings.width) {
-    HIP(hipStreamCreateWithFlags(&stream_, hipStreamNonBlocking));
+    int lowest = 0, highest = 0;
+    HIP(hipDeviceGetStreamPriorityRange(&lowest, &highest));
+    HIP(hipStreamCreateWithPriority(&stream_, hipStreamNonBlocking,
+                                    settings.high_priority ? highest : 0));
     HIP(hipEventCreateWithFlags(&answered_, hipEventBlockingSync | hipEventDisableTiming));
     const std::size_t weights = std::size_t{settings.width} * settings.width;
     for (unsigned i = 0; i < weights; i++) {  // sums stay about as large as their terms
@@ -141,7 +145,7 @@ static Settings settings_of(int argc, char** argv) {
   Options options(argc, argv,
                   "server [REQUESTS [INTERVAL_MS]] [--arrivals fixed|poisson|bursts] [--burst N] "
                   "[--seed N] [--trace FILE] [--batch N] [--width N] [--layers N] [--kernels N] "
-                  "[--graph] [--json FILE]");
+                  "[--graph] [--high-priority] [--json FILE]");
   Settings settings{};
   settings.arrivals = options.text("--arrivals", "fixed");
   settings.burst = options.number("--burst", 10);
@@ -152,6 +156,7 @@ static Settings settings_of(int argc, char** argv) {
   settings.layers = options.number("--layers", 4);
   settings.kernels = options.number("--kernels", 1);
   settings.graph = options.flag("--graph");
+  settings.high_priority = options.flag("--high-priority");
   settings.json = options.text("--json");
   settings.requests = options.positional(100);
   settings.interval_ms = options.positional(50);

@@ -5,12 +5,23 @@
 
 namespace gp::bench {
 
+Result<demo::Scheduler> Actors::daemon(const std::string& settings) const {
+  return demo::Scheduler::start(places_, scratch_, stage_,
+                                (virtual_gpu_ ? kStockMechanisms : std::string()) + settings);
+}
+
+Result<demo::Scheduler> Actors::daemon_with(const Mechanism& mechanism) const {
+  return demo::Scheduler::start(places_, scratch_, stage_,
+                                fmt::format("mechanisms = [\"{}\"]\n", mechanism.name));
+}
+
 Result<demo::Child> Actors::start(const std::string& program, const char* work_class,
                                   const Casting& casting) const {
   demo::Command command;
   command.name = casting.name;
   command.environment = casting.environment;
-  if (casting.scheduler != nullptr) {
+  const bool reaches_daemon = casting.scheduler != nullptr && casting.agent;
+  if (casting.scheduler != nullptr || casting.debuggable) {
     command.words = {places_.gpreempt,
                      "run",
                      "--class",
@@ -18,7 +29,7 @@ Result<demo::Child> Actors::start(const std::string& program, const char* work_c
                      "--job",
                      casting.name,
                      "--socket",
-                     casting.agent ? casting.scheduler->socket() : scratch_.file("nobody"),
+                     reaches_daemon ? casting.scheduler->socket() : scratch_.file("nobody"),
                      "--"};
   }
   command.words.push_back(program);
@@ -43,6 +54,12 @@ Result<demo::Child> Actors::server(const Casting& casting) const {
   return start(places_.server, "online", casting);
 }
 
+Result<demo::Child> Actors::offline_server(const Casting& casting) const {
+  demo::Child child = TRY(start(places_.server, "offline", casting));
+  TRY(stage_.wait("a server to be ready", {&child}, [&] { return child.said("ready"); }));
+  return child;
+}
+
 Result<demo::Serving> Actors::served(demo::Child& server,
                                      std::initializer_list<demo::Child*> others) const {
   std::vector<demo::Child*> all(others);
@@ -57,6 +74,12 @@ Result<demo::Training> Actors::trained(demo::Child& trainer) const {
   trainer.signal(SIGTERM);  // it ends after the step it is at
   TRY(stage_.wait("the trainer's end", {&trainer}, [&] { return trainer.status().has_value(); }));
   return demo::read_training(scratch_.file(trainer.name()));
+}
+
+Result<demo::Serving> Actors::ended(demo::Child& server) const {
+  server.signal(SIGTERM);  // it ends after the request it is at
+  TRY(stage_.wait("the server's end", {&server}, [&] { return server.status().has_value(); }));
+  return demo::read_serving(scratch_.file(server.name()));
 }
 
 Status Actors::wait(std::chrono::milliseconds time,

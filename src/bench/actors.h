@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "bench/mechanisms.h"
 #include "demo/child.h"
 #include "demo/places.h"
 #include "demo/scheduler.h"
@@ -25,16 +26,27 @@ inline Words requests_every(std::chrono::milliseconds interval,
   return {std::to_string(duration / interval), std::to_string(interval.count())};
 }
 
+// The trainer's arguments for short steps on so many streams. As many queues as streams need
+// GPU_MAX_HW_QUEUES: the runtime shares out four unless told otherwise.
+inline Words trainer_with(unsigned streams) {
+  const unsigned batch = (64 + streams - 1) / streams * streams;  // a share for each stream
+  return {"--streams", std::to_string(streams),
+          "--batch",   std::to_string(batch),
+          "--inputs",  "128",
+          "--hidden",  "128"};
+}
+
 class Actors {
  public:
   Actors(const demo::Places& places, const demo::ScratchDirectory& scratch,
-         const demo::Stage& stage)
-      : places_(places), scratch_(scratch), stage_(stage) {}
+         const demo::Stage& stage, bool virtual_gpu)
+      : places_(places), scratch_(scratch), stage_(stage), virtual_gpu_(virtual_gpu) {}
 
-  // With these lines as its whole configuration.
-  Result<demo::Scheduler> daemon(const std::string& settings = "") const {
-    return demo::Scheduler::start(places_, scratch_, stage_, settings);
-  }
+  // With these lines as its configuration, and on a virtual GPU without `kernel`: what a scenario
+  // measures is then what a stock driver gives, as on most machines.
+  Result<demo::Scheduler> daemon(const std::string& settings = "") const;
+  // One that may use this mechanism alone.
+  Result<demo::Scheduler> daemon_with(const Mechanism& mechanism) const;
 
   struct Casting {
     const demo::Scheduler* scheduler = nullptr;  // none: the programs meet as they would anywhere
@@ -43,19 +55,28 @@ class Actors {
     std::map<std::string, std::string> environment = {};
     // False: its agent does not reach the daemon, which has to find it and stop it from outside.
     bool agent = true;
+    // Without a scheduler: all the same an agent in it, which lets debuggers stop it. The runtime
+    // does so by itself from ROCr 6.0 on.
+    bool debuggable = false;
   };
   // An offline job that goes on until it is ended. Returns when it has made its first step.
   Result<demo::Child> trainer(const Casting& casting) const;
   // An online job that ends by itself.
   Result<demo::Child> server(const Casting& casting) const;
+  // An offline one that does the same. Returns when it is ready for its first request.
+  Result<demo::Child> offline_server(const Casting& casting) const;
 
   // Waits for the server's end while the others run on.
   Result<demo::Serving> served(demo::Child& server,
                                std::initializer_list<demo::Child*> others = {}) const;
   Result<demo::Training> trained(demo::Child& trainer) const;
+  // Ends a server before it has answered all it was told to.
+  Result<demo::Serving> ended(demo::Child& server) const;
   Status wait(std::chrono::milliseconds time, std::initializer_list<demo::Child*> running) const;
 
   const demo::Stage& stage() const { return stage_; }
+  const demo::Places& places() const { return places_; }
+  const demo::ScratchDirectory& scratch() const { return scratch_; }
 
  private:
   Result<demo::Child> start(const std::string& program, const char* work_class,
@@ -64,6 +85,7 @@ class Actors {
   const demo::Places& places_;
   const demo::ScratchDirectory& scratch_;
   const demo::Stage& stage_;
+  const bool virtual_gpu_;
 };
 
 }  // namespace gp::bench

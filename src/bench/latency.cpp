@@ -34,18 +34,9 @@ std::string spread_text(const std::vector<double>& values) {
       *demo::quantile(values, 0.99), *demo::quantile(values, 1));
 }
 
-// As many queues as streams: the runtime shares out four unless told otherwise.
-Words trainer_with(unsigned queues) {
-  const unsigned batch = (64 + queues - 1) / queues * queues;  // a share for each stream
-  return {"--streams", std::to_string(queues),
-          "--batch",   std::to_string(batch),
-          "--inputs",  "128",
-          "--hidden",  "128"};
-}
-
 Result<Times> measure(const Context& context, const Mechanism& mechanism, unsigned queues) {
   const int rounds = context.extent == Extent::full ? 1000 : 100;
-  const demo::Scheduler scheduler = TRY(context.actors.daemon(only(mechanism)));
+  const demo::Scheduler scheduler = TRY(context.actors.daemon_with(mechanism));
   auto environment = mechanism.environment;
   environment["GPU_MAX_HW_QUEUES"] = std::to_string(queues);
   demo::Child trainer = TRY(context.actors.trainer(

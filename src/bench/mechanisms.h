@@ -4,8 +4,6 @@
 #include <map>
 #include <string>
 
-#include <fmt/format.h>
-
 namespace gp::bench {
 
 struct Mechanism {
@@ -20,10 +18,12 @@ inline const Mechanism kMechanisms[] = {
     {"update-queue", 3, {}},
     {"self-debug", 3, {}},
     {"debugger", 3, {}, false},
+    {"criu", 3, {}, false},
+    {"kernel", 3, {}},
 };
 
-inline std::string only(const Mechanism& mechanism) {
-  return fmt::format("mechanisms = [\"{}\"]\n", mechanism.name);
-}
+// The daemon's own choice on a driver without our patches.
+inline const std::string kStockMechanisms =
+    "mechanisms = [\"self-debug\", \"debugger\", \"update-queue\", \"gate\"]\n";
 
 }  // namespace gp::bench

@@ -32,6 +32,8 @@ struct Context {
 struct Outcome {
   std::vector<report::Criterion> criteria;
   std::vector<report::Scheme> schemes;
+  std::optional<report::Batching> batching;
+  std::optional<report::Reservation> reservation;
 };
 
 struct Scenario {

@@ -1,12 +1,19 @@
 // The same load under every mechanism, and under none.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string_view>
+
+#include "bench/batching.h"
 #include "bench/criteria.h"
 #include "bench/daemon_view.h"
 #include "bench/held_job.h"
 #include "bench/mechanisms.h"
+#include "bench/reservation.h"
 #include "bench/scenario.h"
+#include "bench/two_programs.h"
 #include "demo/summary.h"
+#include "mechanism/mechanism.h"
 
 namespace gp::bench {
 namespace {
@@ -33,14 +40,15 @@ Status stop_by_hand(const Context& context, const demo::Scheduler& scheduler, de
   return ok();
 }
 
-Result<report::Scheme> measure(const Context& context, const Mechanism* mechanism) {
-  const milliseconds interval = 100ms, duration = context.lasting(4s, 60s);
+Result<report::Scheme> measure(const Context& context, const Contest& contest,
+                               const Mechanism* mechanism) {
+  const milliseconds interval = 100ms, duration = context.lasting(2500ms, 60s);
   report::Scheme scheme;
   scheme.mechanism = mechanism != nullptr ? mechanism->name : report::kNoScheme;
   scheme.level = mechanism != nullptr ? mechanism->level : 0;
   std::optional<demo::Scheduler> scheduler;
   if (mechanism != nullptr) {
-    scheduler.emplace(TRY(context.actors.daemon(only(*mechanism))));
+    scheduler.emplace(TRY(context.actors.daemon_with(*mechanism)));
   }
   const demo::Scheduler* with = scheduler ? &*scheduler : nullptr;
   const auto environment =
@@ -63,36 +71,70 @@ Result<report::Scheme> measure(const Context& context, const Mechanism* mechanis
   scheme.online_p99_ms = demo::quantile(latencies, 0.99).value_or(0);
   scheme.offline_steps_per_s =
       demo::steps_per_second(training, serving.start_us, serving.end_us()).value_or(0);
+  const auto ratio = low_over_high(context, contest, mechanism, with);
+  if (!ratio && ratio.error().code == EINTR) {
+    return ratio.error();
+  }
+  ratio ? void(scheme.low_over_high = *ratio) : void(scheme.note = ratio.error().message());
   return scheme;
+}
+
+// A scheme that cannot be had is told with the reason; only the user's wish to end ends it all.
+Result<report::Scheme> measure_or_tell(const Context& context, const Contest& contest,
+                                       const Mechanism& mechanism) {
+  const std::string_view name = mechanism.name;
+  const Status there = name == "kernel" ? gp::mechanism::check_kernel_support() : ok();
+  auto scheme = there ? measure(context, contest, &mechanism) : there.error();
+  if (scheme || scheme.error().code == EINTR) {
+    return scheme;
+  }
+  report::Scheme missing;
+  missing.mechanism = mechanism.name;
+  missing.level = mechanism.level;
+  missing.note = scheme.error().message();
+  return missing;
+}
+
+report::Criterion advantage(const std::vector<report::Scheme>& schemes) {
+  double without = 0, best = 0;
+  for (const report::Scheme& scheme : schemes) {
+    if (scheme.mechanism == report::kNoScheme) {
+      without = scheme.online_p50_ms;
+    } else if (scheme.level == 3 && scheme.online_p50_ms > 0) {
+      best = std::max(best, without / scheme.online_p50_ms);
+    }
+  }
+  return at_least("schemes", "online p50 without gpreempt over that at level 3", kAdvantage, "x",
+                  best);
+}
+
+// Counted, not timed: it holds on a virtual GPU as on any other.
+std::optional<report::Criterion> batched_as_one(const report::Batching& batching) {
+  const auto one = std::ranges::find(batching.ways, report::kOneCall, &report::BatchWay::call_for);
+  if (one == batching.ways.end() || !one->stop_unmaps) {
+    return std::nullopt;
+  }
+  return at_most("schemes",
+                 fmt::format("unmaps to stop {} queues of {} processes by one call",
+                             batching.queues, batching.processes),
+                 1, "", static_cast<double>(*one->stop_unmaps));
 }
 
 }  // namespace
 
 Result<Outcome> run_schemes(const Context& context) {
   Outcome outcome;
-  const report::Scheme none = TRY(measure(context, nullptr));
-  outcome.schemes.push_back(none);
-  double best = 0;
+  const Contest contest = TRY(contest_for(context));
+  outcome.schemes.push_back(TRY(measure(context, contest, nullptr)));
   for (const Mechanism& mechanism : kMechanisms) {
-    auto scheme = measure(context, &mechanism);
-    if (!scheme && scheme.error().code == EINTR) {
-      return scheme.error();
-    }
-    if (!scheme) {
-      report::Scheme missing;
-      missing.mechanism = mechanism.name;
-      missing.level = mechanism.level;
-      missing.note = scheme.error().message();
-      outcome.schemes.push_back(std::move(missing));
-      continue;
-    }
-    if (mechanism.level == 3 && scheme->online_p50_ms > 0) {
-      best = std::max(best, none.online_p50_ms / scheme->online_p50_ms);
-    }
-    outcome.schemes.push_back(std::move(*scheme));
+    outcome.schemes.push_back(TRY(measure_or_tell(context, contest, mechanism)));
   }
-  outcome.criteria.push_back(at_least("schemes", "online p50 without gpreempt over that at level 3",
-                                      kAdvantage, "x", best));
+  outcome.criteria.push_back(advantage(outcome.schemes));
+  outcome.batching = TRY(compare_batching(context));
+  if (const auto counted = batched_as_one(*outcome.batching)) {
+    outcome.criteria.push_back(*counted);
+  }
+  outcome.reservation = TRY(compare_reservation(context));
   return outcome;
 }
 

@@ -34,7 +34,8 @@ Status check_place_for(const std::string& path) {
 }  // namespace
 
 Result<Ground> find_ground(const std::vector<std::string>& paths, bool virtual_gpu,
-                           const std::vector<std::string>& words) {
+                           const std::vector<std::string>& words,
+                           const std::vector<std::string>& device_options) {
   for (const std::string& path : paths) {
     if (!path.empty()) {
       TRY(check_place_for(path));
@@ -43,7 +44,7 @@ Result<Ground> find_ground(const std::vector<std::string>& paths, bool virtual_g
   demo::Places places = TRY(demo::find_places());
   if (!demo::on_virtual_gpu() && (virtual_gpu || !demo::has_gpu())) {
     std::fputs("No AMD GPU is used: starting a virtual GPU.\n", stderr);
-    return demo::enter_virtual_gpu(places, words);
+    return demo::enter_virtual_gpu(places, words, device_options);
   }
   return Ground{std::move(places), TRY(catch_end_signals())};
 }

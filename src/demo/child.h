@@ -39,6 +39,7 @@ class Child {
   // Takes in what it has said and whether it has ended. Never waits.
   void update();
   bool said(const std::string& line) const;  // a whole line, ever since it started
+  const std::vector<std::string>& lines() const { return lines_; }
   std::string last_line() const { return lines_.empty() ? "" : lines_.back(); }
   // As a shell shows it; empty while it runs.
   std::optional<int> status() const { return status_; }

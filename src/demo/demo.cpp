@@ -45,8 +45,11 @@ bool on_virtual_gpu() { return std::getenv("GPREEMPT_VGPU_DIR") != nullptr; }
 
 bool has_gpu() { return ::access("/dev/kfd", F_OK) == 0; }
 
-Error enter_virtual_gpu(const Places& places, const std::vector<std::string>& words) {
-  std::vector<std::string> command = {places.vgpu, "run", "--", places.gpreempt};
+Error enter_virtual_gpu(const Places& places, const std::vector<std::string>& words,
+                        const std::vector<std::string>& device_options) {
+  std::vector<std::string> command = {places.vgpu, "run"};
+  command.insert(command.end(), device_options.begin(), device_options.end());
+  command.insert(command.end(), {"--", places.gpreempt});
   command.insert(command.end(), words.begin(), words.end());
   ::execv(places.vgpu.c_str(), argument_pointers(command).data());
   return Error{errno, places.vgpu, ""};

@@ -23,8 +23,9 @@ bool on_virtual_gpu();
 bool has_gpu();
 
 // Replaces this process by one on a virtual GPU that ends with it. `words` follow "gpreempt".
-// Returns only if that fails.
-Error enter_virtual_gpu(const Places& places, const std::vector<std::string>& words);
+// `device_options` are those of `vgpu run`. Returns only if that fails.
+Error enter_virtual_gpu(const Places& places, const std::vector<std::string>& words,
+                        const std::vector<std::string>& device_options = {});
 
 // All phases, in order. Whatever was started has ended when this returns. EINTR if the user ended
 // it.

@@ -86,12 +86,29 @@ TEST_F(Bench, EdgesAreRefusedInWordsAndDoNoHarm) {
   expect_passed(results, "ten queues are stopped as one");
 }
 
-TEST_F(Bench, EverySchemeStopsTheJob) {
+TEST_F(Bench, EverySchemeStopsTheJobAndOneCallIsOneUnmap) {
   const json results = measure("schemes");
-  EXPECT_EQ(results["schemes"].size(), 5u);
+  std::vector<std::string> names;
   for (const json& scheme : results["schemes"]) {
+    names.push_back(scheme["mechanism"]);
     EXPECT_EQ(scheme["note"], "") << scheme;
     EXPECT_GT(scheme["online_p50_ms"], 0) << scheme;
+    EXPECT_GT(scheme["low_over_high"], 0) << scheme;
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"none", "gate", "update-queue", "self-debug",
+                                             "debugger", "criu", "kernel"}));
+  expect_passed(results, "unmaps to stop 10 queues of 5 processes by one call");
+  const json& batching = results["batching"];
+  ASSERT_EQ(batching["ways"].size(), 5u) << batching;
+  for (const json& way : batching["ways"]) {  // whatever the mechanism: as many unmaps as calls
+    EXPECT_EQ(way["stop_unmaps"], way["calls"]) << way;
+  }
+  const json& reservation = results["reservation"];
+  ASSERT_EQ(reservation["runs"].size(), 2u) << reservation;
+  EXPECT_GT(reservation["queues"], reservation["slots"]) << reservation;
+  EXPECT_EQ(reservation["runs"][1]["reserved_slots"], 2) << reservation;
+  for (const json& tier : results["tiers"]) {
+    EXPECT_TRUE(tier["emulated"]) << tier;
   }
 }
 

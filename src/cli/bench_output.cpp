@@ -1,0 +1,171 @@
+#include "cli/bench_output.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "cli/text_table.h"
+#include "report/batching.h"
+#include "report/format.h"
+#include "report/tiers.h"
+#include "report/verdict.h"
+
+namespace gp::cli {
+namespace {
+
+using report::BatchWay;
+
+std::string value_text(const report::Criterion& criterion) {
+  return criterion.value ? fmt::format("{:.4g} {}", *criterion.value, criterion.unit) : "N/A";
+}
+
+void print_criteria(const std::vector<report::Criterion>& criteria) {
+  std::vector<Row> rows;
+  for (const report::Criterion& each : criteria) {
+    rows.push_back({report::is_met(each) ? "ok" : "FAILED", each.scenario, each.what,
+                    value_text(each),
+                    fmt::format("{} {:.4g}", each.at_least ? ">=" : "<=", each.limit),
+                    each.noise ? fmt::format("{:.3g}", *each.noise) : ""});
+  }
+  const std::string text = layout(
+      {{""}, {"SCENARIO"}, {"WHAT"}, {"MEASURED", true}, {"ASKED", true}, {"NOISE", true}}, rows);
+  std::istringstream lines(text);
+  std::string line;
+  std::getline(lines, line);
+  fmt::print("{}\n", line);
+  for (const report::Criterion& each : criteria) {
+    std::getline(lines, line);
+    fmt::print("{}\n", line);
+    if (!each.note.empty()) {
+      fmt::print("          {}\n", each.note);
+    }
+  }
+}
+
+// What was not measured is left empty.
+std::string number(double value, int digits) {
+  return value > 0 ? fmt::format("{:.{}f}", value, digits) : "";
+}
+
+// Sentences, which no column has room for.
+template <class Measured>
+void print_notes(const std::vector<Measured>& all) {
+  for (const Measured& each : all) {
+    if (!each.note.empty()) {
+      fmt::print("  {}: {}\n", each.mechanism, printable(each.note));
+    }
+  }
+  fmt::print("\n");
+}
+
+void print_schemes(const std::vector<report::Scheme>& schemes) {
+  if (schemes.empty()) {
+    return;
+  }
+  std::vector<Row> rows;
+  for (const report::Scheme& each : schemes) {
+    rows.push_back({each.mechanism, each.level > 0 ? std::to_string(each.level) : "",
+                    number(each.stop_p50_us, 0), number(each.start_p50_us, 0),
+                    number(each.online_p50_ms, 2), number(each.online_p99_ms, 2),
+                    number(each.low_over_high.value_or(0), 2),
+                    number(each.offline_steps_per_s, 2)});
+  }
+  fmt::print("{}", layout({{"MECHANISM"},
+                           {"LEVEL", true},
+                           {"STOP US", true},
+                           {"START US", true},
+                           {"ONLINE P50 MS", true},
+                           {"P99 MS", true},
+                           {"LOW/HIGH", true},
+                           {"STEPS/S", true}},
+                          rows));
+  print_notes(schemes);
+}
+
+std::string count(const std::optional<u64>& unmaps) {
+  return unmaps ? std::to_string(*unmaps) : "";
+}
+
+void print_batching(const report::Batching& batching) {
+  fmt::print("{} queues of {} processes, stopped and started\n", batching.queues,
+             batching.processes);
+  const double slowest_us = report::slowest_stop_us(batching);
+  std::vector<Row> rows;
+  for (const BatchWay& way : batching.ways) {
+    rows.push_back({way.mechanism, report::call_text(way), number(way.calls, 0),
+                    number(way.stop_p50_us, 0), number(way.stop_p99_us, 0),
+                    way.stop_p50_us > 0 ? report::format_factor(slowest_us / way.stop_p50_us) : "",
+                    number(way.start_p50_us, 0), number(way.start_p99_us, 0),
+                    count(way.stop_unmaps), count(way.start_unmaps)});
+  }
+  fmt::print("{}", layout({{"MECHANISM"},
+                           {"ONE CALL FOR"},
+                           {"CALLS", true},
+                           {"STOP US", true},
+                           {"P99", true},
+                           {"FASTER", true},
+                           {"START US", true},
+                           {"P99", true},
+                           {"UNMAPS", true},
+                           {"TO START", true}},
+                          rows));
+  print_notes(batching.ways);
+}
+
+void print_reservation(const report::Reservation& reservation) {
+  fmt::print("online beside {} queues on {} slots, nobody stopped\n", reservation.queues,
+             reservation.slots);
+  std::vector<Row> rows;
+  for (const report::ReservedRun& run : reservation.runs) {
+    rows.push_back({std::to_string(run.reserved_slots), number(run.online_p50_ms, 2),
+                    number(run.online_p99_ms, 2), report::faster_text(reservation, run),
+                    report::format_percent(run.slots_used)});
+  }
+  if (!reservation.note.empty()) {
+    fmt::print("  {}\n", reservation.note);
+  }
+  fmt::print("{}\n", layout({{"RESERVED SLOTS", true},
+                             {"ONLINE P50 MS", true},
+                             {"P99 MS", true},
+                             {"FASTER", true},
+                             {"SLOTS USED", true}},
+                            rows));
+}
+
+void print_tiers(const report::Results& results) {
+  const std::vector<report::Tier> tiers = report::hardware_tiers(results);
+  if (tiers.empty()) {
+    return;
+  }
+  const bool emulated = results.environment.virtual_gpu;
+  std::vector<Row> rows;
+  for (const report::Tier& tier : tiers) {
+    const auto best = report::reached(tier);
+    const char* const failed = tier.value ? "none" : "";
+    rows.push_back({tier.what, report::limits_text(tier),
+                    tier.value ? fmt::format("{:.3g} {}", *tier.value, tier.unit) : "N/A",
+                    emulated ? "emulated"
+                    : best   ? report::format_short(*best)
+                             : failed});
+  }
+  fmt::print("tiers for hardware runs{}\n{}\n",
+             emulated ? "; measured is an emulator's time, not to be judged by them" : "",
+             layout({{"WHAT"}, {"TIERS"}, {"MEASURED", true}, {emulated ? "" : "REACHED"}}, rows));
+}
+
+}  // namespace
+
+void print_bench(const report::Results& results) {
+  print_schemes(results.schemes);
+  if (results.batching) {
+    print_batching(*results.batching);
+  }
+  if (results.reservation) {
+    print_reservation(*results.reservation);
+  }
+  print_tiers(results);
+  print_criteria(results.criteria);
+}
+
+}  // namespace gp::cli

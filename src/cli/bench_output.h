@@ -1,0 +1,17 @@
+// What `gpreempt bench` says at its end: tables for people, JSON for programs.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "report/results.h"
+
+namespace gp::cli {
+
+void print_bench(const report::Results& results);
+
+// schema_version, virtual_gpu, criteria[] {scenario, what, unit, limit, at_least, value, noise,
+// passed, note}, schemes[], batching, reservation, tiers[]. Unknown is null.
+Result<std::string> bench_json(const report::Results& results);
+
+}  // namespace gp::cli
