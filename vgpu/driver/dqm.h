@@ -104,9 +104,7 @@ class Dqm {
   // Blocked destroys return.
   void wake_destroyers();
 
-  // Timed: PREEMPT_QUEUE does not wait for it longer than its caller wants.
-  using Mutex = std::timed_mutex;
-  Mutex& mutex() { return mutex_; }
+  std::mutex& mutex() { return mutex_; }
 
  private:
   // A queue is held while one of these covers it.
@@ -151,8 +149,8 @@ class Dqm {
   const u64 timeout_ns_;
   std::function<void()> on_hang_;
 
-  Mutex mutex_;
-  std::condition_variable_any destroy_wait_;
+  std::mutex mutex_;
+  std::condition_variable destroy_wait_;
   std::list<ProcessDevice*> processes_;  // with queues; newest first
   u32 active_queues_ = 0, active_compute_queues_ = 0, gws_queues_ = 0;
   u32 total_queues_ = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <thread>
 #include <vector>
 
 #include "base/log.h"
@@ -143,6 +144,19 @@ struct Running {
         deadline(Clock::now() + std::chrono::milliseconds(request.timeout_ms)) {}
 };
 
+// Looks again and again, as the driver does (dqm_lock_until). A mutex that can be waited for with a
+// limit would be pthread_mutex_clocklock, which ThreadSanitizer of GCC 12 does not know.
+bool lock_until(std::unique_lock<std::mutex>& lock, Clock::time_point deadline) {
+  constexpr auto kPause = std::chrono::microseconds(50);
+  while (!lock.try_lock()) {
+    if (Clock::now() > deadline) {
+      return false;
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+  return true;
+}
+
 void run_on_node(Node& node, const Lease& lease, Running& running) {
   if (!running.preempt.concerns(node) && !running.resume.concerns(node)) {
     return;
@@ -151,7 +165,7 @@ void run_on_node(Node& node, const Lease& lease, Running& running) {
   std::unique_lock lock(dqm.mutex(), std::defer_lock);
   if (!running.has_deadline) {
     lock.lock();
-  } else if (!lock.try_lock_until(running.deadline)) {
+  } else if (!lock_until(lock, running.deadline)) {
     running.preempt.fail_on(node, -ETIME);
     running.resume.fail_on(node, -ETIME);
     return;
