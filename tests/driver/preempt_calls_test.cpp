@@ -130,12 +130,17 @@ TEST_F(PreemptCalls, AGpuThatDoesNotFollowIsReported) {
 }
 
 TEST_F(PreemptCalls, PreemptedTimeIsAFileOfPatchedDriversOnly) {
-  Client client(*driver);
-  const std::string file = "/sys/class/kfd/kfd/proc/" + std::to_string(client.pid()) + "/stats_" +
-                           std::to_string(client.gpu_id()) + "/preempted_ms";
-  EXPECT_EQ(read(file), "0\n");
+  const auto file_of = [](Client& client) {
+    return "/sys/class/kfd/kfd/proc/" + std::to_string(client.pid()) + "/stats_" +
+           std::to_string(client.gpu_id()) + "/preempted_ms";
+  };
+  {
+    Client client(*driver);
+    EXPECT_EQ(read(file_of(client)), "0\n");
+  }
   start(small());
-  EXPECT_FALSE(driver->read_file(file));
+  Client client(*driver);
+  EXPECT_FALSE(driver->read_file(file_of(client)));
 }
 
 }  // namespace
