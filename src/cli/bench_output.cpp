@@ -128,7 +128,7 @@ void print_reservation(const report::Reservation& reservation) {
   fmt::print("{}\n", layout({{"RESERVED SLOTS", true},
                              {"ONLINE P50 MS", true},
                              {"P99 MS", true},
-                             {"FASTER", true},
+                             {"P99 FASTER", true},
                              {"SLOTS USED", true}},
                             rows));
 }

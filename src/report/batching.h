@@ -16,7 +16,8 @@ std::string call_text(const BatchWay& way);
 // Bars and a table; empty if it was not compared.
 std::string batching_comparison(const Results& results);
 
-// "5.0x": how much faster online is than in the first run, at p50.
+// "5.0x": how much lower online's p99 is than in the first run. Who has no slot waits for one now
+// and then: it is the tail that shows it.
 std::string faster_text(const Reservation& reservation, const ReservedRun& run);
 
 // Online beside more queues than slots, with and without slots of its own; empty if not measured.
