@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 
 #include "driver/driver_support.h"
-#include "driver/memory_pool.h"
+#include "driver/memory/memory_pool.h"
 
 namespace vgpu::driver {
 namespace {

@@ -2,7 +2,7 @@
 #include <unistd.h>
 
 #include "driver/driver_support.h"
-#include "driver/smi.h"
+#include "driver/files/smi.h"
 
 namespace vgpu::driver {
 namespace {

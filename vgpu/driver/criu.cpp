@@ -3,7 +3,7 @@
 #include <cerrno>
 
 #include "driver/handlers.h"
-#include "driver/queues.h"
+#include "driver/queues/queues.h"
 #include "driver/task.h"
 
 namespace vgpu::driver {

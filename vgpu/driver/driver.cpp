@@ -8,12 +8,12 @@
 #include <charconv>
 
 #include "base/log.h"
-#include "driver/debug.h"
+#include "driver/debug/debug.h"
+#include "driver/files/virtual_files.h"
 #include "driver/host.h"
 #include "driver/injection.h"
 #include "driver/ioctl_table.h"
-#include "driver/queues.h"
-#include "driver/virtual_files.h"
+#include "driver/queues/queues.h"
 
 namespace vgpu::driver {
 namespace {

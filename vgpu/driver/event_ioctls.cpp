@@ -2,7 +2,7 @@
 #include <cerrno>
 
 #include "driver/handlers.h"
-#include "driver/memory.h"
+#include "driver/memory/memory.h"
 
 namespace vgpu::driver {
 namespace {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "driver/abi.h"
-#include "driver/memory_pool.h"
+#include "driver/memory/memory_pool.h"
 
 namespace vgpu::driver {
 

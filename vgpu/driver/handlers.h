@@ -20,7 +20,7 @@ int set_xnack_mode(Call& call, abi::SetXnackModeArgs& args);
 int smi_events(Call& call, abi::SmiEventsArgs& args);
 int svm(Call& call, abi::SvmArgs& args);
 
-// memory.cpp
+// memory/memory.cpp
 int acquire_vm(Call& call, abi::AcquireVmArgs& args);
 int alloc_memory(Call& call, abi::AllocMemoryArgs& args);
 int free_memory(Call& call, abi::FreeMemoryArgs& args);
@@ -28,14 +28,14 @@ int map_memory(Call& call, abi::MapMemoryArgs& args);
 int unmap_memory(Call& call, abi::MapMemoryArgs& args);
 int available_memory(Call& call, abi::GetAvailableMemoryArgs& args);
 
-// sharing.cpp
+// memory/sharing.cpp
 int get_dmabuf_info(Call& call, abi::GetDmabufInfoArgs& args);
 int import_dmabuf(Call& call, abi::ImportDmabufArgs& args);
 int export_dmabuf(Call& call, abi::ExportDmabufArgs& args);
 int ipc_import(Call& call, abi::IpcImportArgs& args);
 int ipc_export(Call& call, abi::IpcExportArgs& args);
 
-// queues.cpp
+// queues/queues.cpp
 int create_queue(Call& call, abi::CreateQueueArgs& args);
 int destroy_queue(Call& call, abi::DestroyQueueArgs& args);
 int update_queue(Call& call, abi::UpdateQueueArgs& args);
@@ -53,11 +53,11 @@ int wait_events(Call& call, abi::WaitEventsArgs& args);
 // criu.cpp
 int criu_op(Call& call, abi::CriuArgs& args);
 
-// debug_ioctls.cpp
+// debug/debug_ioctls.cpp
 int runtime_enable(Call& call, abi::RuntimeEnableArgs& args);
 int dbg_trap(Call& call, abi::DbgTrapArgs& args);
 
-// preempt_ioctls.cpp
+// preempt/preempt_ioctls.cpp
 int get_preempt_caps(Call& call, abi::PreemptCapsArgs& args);
 int preempt_lease(Call& call, abi::PreemptLeaseArgs& args);
 int preempt_queue(Call& call, abi::PreemptQueueArgs& args);
@@ -68,7 +68,7 @@ int swap_queues(Call& call, abi::SwapQueuesArgs& args);
 int get_hqd_status(Call& call, abi::HqdStatusArgs& args);
 int set_hqd_reservation(Call& call, abi::HqdReservationArgs& args);
 
-// early_ioctls.cpp
+// preempt/early_ioctls.cpp
 int early_preempt_queue(Call& call, abi::EarlyPreemptArgs& args);
 int early_resume_queue(Call& call, abi::EarlyResumeArgs& args);
 

@@ -1,7 +1,7 @@
 #include "driver/host.h"
 
 #include "base/log.h"
-#include "driver/debug.h"
+#include "driver/debug/debug.h"
 #include "driver/task.h"
 
 namespace vgpu::driver {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <optional>
 
-#include "driver/queues.h"
+#include "driver/queues/queues.h"
 
 namespace vgpu::driver {
 namespace {

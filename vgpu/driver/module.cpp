@@ -12,9 +12,9 @@
 #include <cerrno>
 
 #include "base/log.h"
-#include "driver/debug.h"
-#include "driver/doorbells.h"
-#include "driver/memory.h"
+#include "driver/debug/debug.h"
+#include "driver/memory/memory.h"
+#include "driver/queues/doorbells.h"
 
 namespace vgpu::driver {
 namespace {

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "driver/driver.h"
-#include "driver/leases.h"
-#include "driver/memory_pool.h"
+#include "driver/files/sysfs.h"
+#include "driver/memory/memory_pool.h"
+#include "driver/preempt/leases.h"
 #include "driver/process.h"
-#include "driver/sysfs.h"
 #include "driver/work_queue.h"
 
 namespace vgpu::driver {

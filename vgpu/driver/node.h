@@ -5,9 +5,9 @@
 #include <string>
 
 #include "device/gpu.h"
-#include "driver/dqm.h"
+#include "driver/files/smi.h"
 #include "driver/profiles.h"
-#include "driver/smi.h"
+#include "driver/queues/dqm.h"
 
 namespace vgpu::driver {
 

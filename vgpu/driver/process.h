@@ -20,7 +20,7 @@
 #include "driver/driver.h"
 #include "driver/events.h"
 #include "driver/node.h"
-#include "driver/queue.h"
+#include "driver/queues/queue.h"
 
 namespace vgpu::driver {
 

@@ -1,4 +1,4 @@
-#include "driver/dqm.h"
+#include "driver/queues/dqm.h"
 
 #include <algorithm>
 #include <cerrno>

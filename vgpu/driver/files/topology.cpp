@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "driver/abi.h"
-#include "driver/sysfs.h"
+#include "driver/files/sysfs.h"
 
 namespace vgpu::driver {
 namespace {

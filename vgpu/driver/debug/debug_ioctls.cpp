@@ -5,9 +5,9 @@
 #include <cerrno>
 
 #include "base/log.h"
-#include "driver/debug.h"
+#include "driver/debug/debug.h"
 #include "driver/handlers.h"
-#include "driver/queues.h"
+#include "driver/queues/queues.h"
 #include "driver/task.h"
 
 namespace vgpu::driver {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "driver/dqm.h"
+#include "driver/queues/dqm.h"
 
 namespace vgpu::driver {
 

@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <charconv>
 
-#include "driver/virtual_files.h"
+#include "driver/files/virtual_files.h"
 
 namespace vgpu::driver {
 namespace {

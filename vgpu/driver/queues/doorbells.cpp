@@ -1,4 +1,4 @@
-#include "driver/doorbells.h"
+#include "driver/queues/doorbells.h"
 
 #include <sys/mman.h>
 

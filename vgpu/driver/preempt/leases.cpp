@@ -1,4 +1,4 @@
-#include "driver/leases.h"
+#include "driver/preempt/leases.h"
 
 #include <fcntl.h>
 #include <poll.h>

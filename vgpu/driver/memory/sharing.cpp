@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "driver/handlers.h"
-#include "driver/memory.h"
+#include "driver/memory/memory.h"
 
 namespace vgpu::driver {
 

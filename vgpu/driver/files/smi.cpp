@@ -1,4 +1,4 @@
-#include "driver/smi.h"
+#include "driver/files/smi.h"
 
 #include <fmt/format.h>
 #include <sys/socket.h>

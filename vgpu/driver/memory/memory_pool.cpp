@@ -1,4 +1,4 @@
-#include "driver/memory_pool.h"
+#include "driver/memory/memory_pool.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-#include "driver/preempt_request.h"
+#include "driver/preempt/preempt_request.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/log.h"
-#include "driver/leases.h"
+#include "driver/preempt/leases.h"
 #include "driver/task.h"
 
 namespace vgpu::driver {

@@ -3,10 +3,10 @@
 #include <cerrno>
 #include <map>
 
-#include "driver/doorbells.h"
 #include "driver/handlers.h"
-#include "driver/leases.h"
-#include "driver/preempt_request.h"
+#include "driver/preempt/leases.h"
+#include "driver/preempt/preempt_request.h"
+#include "driver/queues/doorbells.h"
 #include "driver/task.h"
 
 namespace vgpu::driver {

@@ -1,5 +1,5 @@
 // Debug sessions (kfd_debug.c).
-#include "driver/debug.h"
+#include "driver/debug/debug.h"
 
 #include <poll.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "driver/queues.h"
+#include "driver/queues/queues.h"
 
 namespace vgpu::driver {
 namespace {

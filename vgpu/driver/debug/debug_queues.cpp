@@ -4,8 +4,8 @@
 #include <cerrno>
 
 #include "base/log.h"
-#include "driver/debug.h"
-#include "driver/queues.h"
+#include "driver/debug/debug.h"
+#include "driver/queues/queues.h"
 
 namespace vgpu::driver {
 namespace {

@@ -1,13 +1,13 @@
 // The queue ioctls (kfd_chardev.c:180-530, kfd_process_queue_manager.c, kfd_queue.c).
-#include "driver/queues.h"
+#include "driver/queues/queues.h"
 
 #include <bit>
 #include <cerrno>
 
-#include "driver/debug.h"
-#include "driver/doorbells.h"
+#include "driver/debug/debug.h"
 #include "driver/handlers.h"
-#include "driver/memory.h"
+#include "driver/memory/memory.h"
+#include "driver/queues/doorbells.h"
 
 namespace vgpu::driver {
 namespace {

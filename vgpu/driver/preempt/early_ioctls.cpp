@@ -9,8 +9,8 @@
 #include <cerrno>
 
 #include "driver/handlers.h"
-#include "driver/preempt_request.h"
-#include "driver/queues.h"
+#include "driver/preempt/preempt_request.h"
+#include "driver/queues/queues.h"
 
 namespace vgpu::driver {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
-#include "driver/range_allocator.h"
+#include "driver/memory/range_allocator.h"
 
 namespace vgpu::driver {
 

@@ -1,13 +1,13 @@
 // Allocation and mapping of GPU memory (kfd_chardev.c:1026-1490, amdgpu_amdkfd_gpuvm.c).
-#include "driver/memory.h"
+#include "driver/memory/memory.h"
 
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <cerrno>
 
-#include "driver/doorbells.h"
 #include "driver/handlers.h"
+#include "driver/queues/doorbells.h"
 
 namespace vgpu::driver {
 namespace {

@@ -1,4 +1,4 @@
-#include "driver/range_allocator.h"
+#include "driver/memory/range_allocator.h"
 
 #include <iterator>
 

@@ -1,11 +1,11 @@
-#include "driver/mqd_image.h"
+#include "driver/queues/mqd_image.h"
 
 #include <algorithm>
 #include <bit>
 
 #include "abi/mqd.h"
-#include "driver/doorbells.h"
-#include "driver/queues.h"
+#include "driver/queues/doorbells.h"
+#include "driver/queues/queues.h"
 
 namespace vgpu::driver {
 namespace {

@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-#include "driver/queue.h"
+#include "driver/queues/queue.h"
 #include "driver/work_queue.h"
 
 namespace vgpu::driver {

@@ -5,8 +5,8 @@
 #include <cerrno>
 
 #include "base/log.h"
-#include "driver/dqm.h"
 #include "driver/process.h"
+#include "driver/queues/dqm.h"
 
 namespace vgpu::driver {
 namespace {

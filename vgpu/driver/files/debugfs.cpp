@@ -5,8 +5,8 @@
 #include <map>
 
 #include "abi/mqd.h"
-#include "driver/mqd_image.h"
-#include "driver/virtual_files.h"
+#include "driver/files/virtual_files.h"
+#include "driver/queues/mqd_image.h"
 
 namespace vgpu::driver {
 namespace {

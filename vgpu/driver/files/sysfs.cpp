@@ -1,4 +1,4 @@
-#include "driver/sysfs.h"
+#include "driver/files/sysfs.h"
 
 #include <fmt/format.h>
 

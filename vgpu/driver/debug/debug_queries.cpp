@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "driver/debug.h"
+#include "driver/debug/debug.h"
 
 namespace vgpu::driver {
 
