@@ -168,12 +168,13 @@ void write_control_stack(const QueueExecution& queue) {
 
 }  // namespace
 
-// Gives every resident group its place in the save area; a group that gets none stays resident.
-void Gpu::Impl::plan_save(QueueExecution& queue) {
+// Gives every resident group its place in the save area. One that gets none stays resident and is
+// not among those returned.
+std::vector<WorkGroup*> Gpu::Impl::plan_save(QueueExecution& queue) {
+  std::vector<WorkGroup*> placed;
   const QueueProperties& properties = queue.mqd->properties;
-  queue.to_save.clear();
   if (properties.save_area == 0) {
-    return;  // no CWSR: the waves drain (kfd_mqd_manager_v9.c, QSWITCH_MODE)
+    return placed;  // no CWSR: the waves drain (kfd_mqd_manager_v9.c, QSWITCH_MODE)
   }
   u64 wanted = 0;
   for (const WorkGroup* group : queue.ready) {
@@ -182,13 +183,13 @@ void Gpu::Impl::plan_save(QueueExecution& queue) {
   u64 offset = make_save_space(queue, wanted);
   for (WorkGroup* group : queue.ready) {
     const u64 bytes = group_bytes(*group);
-    if (offset + bytes > properties.save_area_size) {
-      continue;
+    if (offset + bytes <= properties.save_area_size) {
+      group->save_offset = offset;
+      offset += bytes;
+      placed.push_back(group);
     }
-    group->save_offset = offset;
-    offset += bytes;
-    queue.to_save.push_back(group);
   }
+  return placed;
 }
 
 void Gpu::Impl::save_group(WorkGroup& group) {
@@ -199,11 +200,9 @@ void Gpu::Impl::save_group(WorkGroup& group) {
 }
 
 void Gpu::Impl::save_groups(QueueExecution& queue) {
-  plan_save(queue);
-  for (WorkGroup* group : queue.to_save) {
+  for (WorkGroup* group : plan_save(queue)) {
     save_group(*group);
   }
-  queue.to_save.clear();
 }
 
 bool Gpu::Impl::commit_saved(QueueExecution& queue) {

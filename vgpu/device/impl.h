@@ -194,7 +194,7 @@ class Gpu::Impl {
   void lower_attention();
 
   // ---- cwsr.cpp ----
-  void plan_save(QueueExecution& queue);
+  std::vector<WorkGroup*> plan_save(QueueExecution& queue);
   u64 make_save_space(QueueExecution& queue, u64 wanted);
   void save_group(WorkGroup& group);  // no lock: nobody else touches a group that is to be saved
   // All resident groups of a queue that leaves. No lock: nobody else touches it.

@@ -69,9 +69,9 @@ Task Gpu::Impl::pick_save() {
   for (QueueExecution* queue : mapped_) {
     if (!queue->save_planned && queue->running == 0) {
       queue->save_planned = true;
-      plan_save(*queue);
+      queue->to_save = plan_save(*queue);
     }
-    if (!queue->to_save.empty()) {
+    if (queue->save_planned && !queue->to_save.empty()) {
       Task task;
       task.kind = Task::Kind::save_group;
       task.queue = queue;

@@ -105,8 +105,8 @@ struct QueueExecution {
   std::list<std::unique_ptr<WorkGroup>> groups;  // resident and saved
   std::deque<WorkGroup*> ready;                  // resident, not running, can run
   std::deque<WorkGroup*> saved;                  // in the save area, wait for room
-  std::vector<WorkGroup*> to_save;               // of `ready`: have a place in the save area
   bool save_planned = false;                     // for the unmap that is under way
+  std::vector<WorkGroup*> to_save;               // once planned: of `ready`, who is to be saved yet
   bool restored_last = false;                    // the last one started came from `saved`
   u32 running = 0;                               // groups (or SDMA slices) a worker has
 
