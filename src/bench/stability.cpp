@@ -24,6 +24,16 @@ Result<demo::Training> undisturbed(const Context& context, milliseconds duration
   return context.actors.trained(trainer);
 }
 
+// The server that has just ended may still be known to the daemon, and then has files there.
+Status wait_until_alone(const Context& context, const demo::Scheduler& scheduler,
+                        demo::Child& trainer) {
+  return context.actors.stage().wait("the trainer to run again, alone", {&trainer}, [&] {
+    const auto view = look_at(scheduler);
+    const JobView* job = view ? view->job("trainer") : nullptr;
+    return job != nullptr && job->state == "running" && view->jobs.size() == 1;
+  });
+}
+
 }  // namespace
 
 Result<Outcome> run_stability(const Context& context) {
@@ -34,6 +44,7 @@ Result<Outcome> run_stability(const Context& context) {
   const pid_t daemon = TRY(look_at(scheduler)).daemon;
   demo::Child warm_up = TRY(context.actors.server({&scheduler, "warm-up", {"10", "20"}}));
   TRY(context.actors.served(warm_up, {&trainer}));
+  TRY(wait_until_alone(context, scheduler, trainer));
   const ProcessCounts daemon_before = TRY(counts_of(daemon));
   const ProcessCounts trainer_before = TRY(counts_of(trainer.pid()));
 
@@ -43,11 +54,7 @@ Result<Outcome> run_stability(const Context& context) {
                                  {std::to_string(duration / interval),
                                   std::to_string(interval.count()), "--arrivals", "poisson"}}));
   const demo::Serving serving = TRY(context.actors.served(server, {&trainer}));
-  TRY(context.actors.stage().wait("the trainer to run again", {&trainer}, [&] {
-    const auto view = look_at(scheduler);
-    const JobView* job = view ? view->job("trainer") : nullptr;
-    return job != nullptr && job->state == "running";
-  }));
+  TRY(wait_until_alone(context, scheduler, trainer));
   const ProcessCounts daemon_after = TRY(counts_of(daemon));
   const ProcessCounts trainer_after = TRY(counts_of(trainer.pid()));
   const u64 failures = TRY(look_at(scheduler)).job("trainer")->failures;
