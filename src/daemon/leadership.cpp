@@ -27,7 +27,7 @@ void Leadership::Turn::pass_on(const std::function<void()>& slow) {
 
 void Leadership::Turn::prepare() {
   Leadership& all = leadership_;
-  if (all.waiting_ > 0 || all.followers_.size() + 1 >= kMostThreads) {
+  if (all.ending_ || all.waiting_ > 0 || all.followers_.size() + 1 >= kMostThreads) {
     return;
   }
   ++all.waiting_;
@@ -48,8 +48,8 @@ void Leadership::run(const Loop& loop) {
   {
     Turn turn(*this);
     loop_(turn);
+    ending_ = true;  // one that waits now will lead once more, and must not start another
   }
-  // Nobody is added any more: every loop has ended, or ends with its next look.
   for (std::thread& follower : followers_) {
     follower.join();
   }

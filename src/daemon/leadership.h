@@ -42,6 +42,7 @@ class Leadership {
   std::mutex lead_;
   std::atomic<u32> waiting_{0};  // threads that will take the lead when they can
   Loop loop_;                    // the rest: the leader's
+  bool ending_ = false;          // nobody is added any more
   std::vector<std::thread> followers_;
 };
 
