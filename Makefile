@@ -33,12 +33,12 @@ test-san: deps ## Build and run the tests again under AddressSanitizer and Threa
 
 test-kernel: deps ## Test the kernel patches, and the stock driver, in virtual machines
 	@cmake --preset release -B $(BUILD) $(CMAKE_ARGS) > /dev/null
-	@cmake --build $(BUILD) -j $(JOBS) --target gpreempt kernel_stock_test
+	@cmake --build $(BUILD) -j $(JOBS) --target gpreempt gpreemptd kernel_stock_test kernel_online_program
 	@kernel/test --build $(BUILD)
 
 test-kernel-full: deps ## The same and the whole module, and a kernel with KASAN and lockdep: long
 	@cmake --preset release -B $(BUILD) $(CMAKE_ARGS) > /dev/null
-	@cmake --build $(BUILD) -j $(JOBS) --target gpreempt kernel_stock_test
+	@cmake --build $(BUILD) -j $(JOBS) --target gpreempt gpreemptd kernel_stock_test kernel_online_program
 	@kernel/test --full --build $(BUILD)
 
 dkms-deb: ## Build the package gpreempt-dkms: amdgpu with the kernel patches (docs/dkms.md)

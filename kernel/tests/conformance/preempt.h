@@ -61,10 +61,19 @@ inline kfd_preempt_entry entry(uint32_t pid, uint32_t queue_id, uint32_t gpu_id 
   return e;
 }
 
+// The target is named by a copy of its /dev/kfd.
+inline kfd_preempt_entry entry_by_fd(int copy, uint32_t queue_id) {
+  kfd_preempt_entry e = entry(static_cast<uint32_t>(copy), queue_id);
+  e.flags = KFD_PREEMPT_TARGET_FD;
+  return e;
+}
+
 // 0, 1 (it was so already) or a negative errno.
 template <class Caller>
-int hold(Caller& caller, int lease, kfd_preempt_entry e, uint32_t timeout_ms = 0) {
+int hold(Caller& caller, int lease, kfd_preempt_entry e, uint32_t timeout_ms = 0,
+         uint32_t grace_period = 0) {
   kfd_ioctl_preempt_queue_args args = {};
+  args.grace_period = grace_period;
   args.entry = e;
   args.lease_fd = lease;
   args.type = KFD_IOC_PREEMPT_SAVE;

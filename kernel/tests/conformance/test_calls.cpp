@@ -94,8 +94,7 @@ TEST(entries_that_name_nothing_say_why) {
   e = entry(peer.pid(), queue);
   e.pad = 1;
   CHECK_EQ(hold(self(), lease, e), -EINVAL);
-  e = entry(999, queue);
-  e.flags = KFD_PREEMPT_TARGET_FD;
+  e = entry_by_fd(999, queue);
   CHECK_EQ(hold(self(), lease, e), -EBADF);
   e.target = lease;
   CHECK_EQ(hold(self(), lease, e), -EBADF);
@@ -132,13 +131,8 @@ TEST(a_grace_period_costs_no_further_unmap) {
   Peer peer;
   Lease lease;
   int queue = peer.create_queue(0, 7);
-  kfd_ioctl_preempt_queue_args args = {};
-  args.entry = entry(peer.pid(), queue);
-  args.lease_fd = lease;
-  args.type = KFD_IOC_PREEMPT_SAVE;
-  args.grace_period = 255;
   PacketCount count;
-  CHECK_EQ(self().ioctl(AMDKFD_IOC_PREEMPT_QUEUE, &args), 0);
+  CHECK_EQ(hold(self(), lease, entry(peer.pid(), queue), 0, KFD_PREEMPT_MAX_GRACE_PERIOD), 0);
   CHECK_EQ(count.since().unmaps, 1u);
 }
 

@@ -29,8 +29,7 @@ TEST(a_copy_of_the_targets_kfd_fd_is_the_right_to_stop_it) {
   int queue = target.create_queue(0, 7);
   int copy = target.copy_of_kfd_fd();
   CHECK(copy >= 0);
-  kfd_preempt_entry e = entry(copy, queue);
-  e.flags = KFD_PREEMPT_TARGET_FD;
+  kfd_preempt_entry e = entry_by_fd(copy, queue);
   CHECK_EQ(hold(self(), lease, e), 0);
   CHECK(!runs(target.pid(), queue));
   CHECK_EQ(release(self(), lease, e), 0);

@@ -23,13 +23,8 @@ TEST(a_grace_period_is_set_and_taken_back) {
   Peer peer;
   Lease lease;
   int queue = peer.create_queue(0, 7);
-  kfd_ioctl_preempt_queue_args args = {};
-  args.entry = entry(peer.pid(), queue);
-  args.lease_fd = lease;
-  args.type = KFD_IOC_PREEMPT_SAVE;
-  args.grace_period = 255;
   FirmwareCount count;
-  CHECK_EQ(self().ioctl(AMDKFD_IOC_PREEMPT_QUEUE, &args), 0);
+  CHECK_EQ(hold(self(), lease, entry(peer.pid(), queue), 0, KFD_PREEMPT_MAX_GRACE_PERIOD), 0);
   CHECK_EQ(count.since().write, 2u);
 }
 
@@ -39,8 +34,7 @@ TEST(a_copy_of_the_kfd_fd_keeps_what_is_left_of_a_dead_process) {
   int queue = target.create_queue(0, 7);
   int copy = target.copy_of_kfd_fd();
   CHECK(copy >= 0);
-  kfd_preempt_entry e = entry(copy, queue);
-  e.flags = KFD_PREEMPT_TARGET_FD;
+  kfd_preempt_entry e = entry_by_fd(copy, queue);
   CHECK_EQ(hold(self(), lease, e), 0);
   target.kill_now();
   CHECK_EQ(release(self(), lease, e), 0);

@@ -107,6 +107,7 @@ constexpr unsigned KFD_QUEUE_EVICTION_PREEMPT = gp::abi::kEvictionPreempt;
 
 constexpr unsigned KFD_PREEMPT_ALL_QUEUES = gp::abi::kPreemptAllQueues;
 constexpr unsigned KFD_PREEMPT_TARGET_FD = gp::abi::kPreemptTargetFd;
+constexpr unsigned KFD_PREEMPT_MAX_GRACE_PERIOD = gp::abi::kPreemptMaxGracePeriod;
 constexpr unsigned KFD_PREEMPT_LEASE_CREATE = gp::abi::preempt_lease_create;
 constexpr unsigned KFD_PREEMPT_LEASE_RENEW = gp::abi::preempt_lease_renew;
 constexpr unsigned KFD_IOC_PREEMPT_DRAIN = gp::abi::preempt_drain;
