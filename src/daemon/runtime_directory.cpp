@@ -26,6 +26,9 @@ Result<RuntimeDirectory> claim_directory(const std::string& socket_path) {
     return Error{errno, "open " + directory.lock, "or name another socket: --socket"};
   }
   if (::flock(directory.lock_file.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) {
+      return Error{errno, "lock " + directory.lock, "or name another socket: --socket"};
+    }
     return Error{EEXIST, "another gpreemptd listens on " + socket_path,
                  "stop it, or name another socket: --socket"};
   }
