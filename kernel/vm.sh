@@ -13,10 +13,10 @@
 # Environment: TIMEOUT (seconds for the virtual machine).
 
 vm_kernel=$kernel_abi-amd64
-# What the kernel says when it finds a fault of its own: crashes, and the findings of KASAN, lockdep
-# and kmemleak.
+# What the kernel says when it finds a fault of its own: crashes, and the findings of KASAN and
+# lockdep.
 vm_faults='BUG|WARNING|Oops|general protection|refcount_t:|(add|del) corruption|Call Trace|KASAN'
-vm_faults+='|possible (circular|recursive)|suspicious RCU|suspected memory leak|ODEBUG'
+vm_faults+='|possible (circular|recursive)|suspicious RCU|ODEBUG'
 
 vm_start() {
   local applet
