@@ -1,10 +1,11 @@
 #include "mechanism/kernel_session.h"
 
 #include <fmt/format.h>
-#include <poll.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <thread>
 
 #include "base/log.h"
 #include "mechanism/inside/debug_session.h"
@@ -26,11 +27,16 @@ constexpr auto kMargin = 100ms;
 constexpr auto kSlack = 100ms;
 // A deadline of the kernel that is later than need be by this much is brought forward.
 constexpr auto kTooLate = 1s;
+constexpr auto kPatience = 1s;  // with a lease that has to expire
+constexpr u32 kNoQueue = abi::kPreemptAllQueues - 1;
 
 u32 milliseconds_until(Clock::time_point time) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(time - Clock::now()).count();
   return static_cast<u32>(std::clamp<i64>(left, 1, ~u32{0}));
 }
+
+// What has gone is not stopped.
+bool leaves_stopped(const Status& started) { return !started && started.error().code != ESRCH; }
 
 }  // namespace
 
@@ -139,6 +145,28 @@ Status KernelSession::set_deadline(TimePoint deadline) {
                  "what is stopped will be started by the driver"};
   }
   return ok();
+}
+
+// The kernel refuses stops under a lease that has expired, whatever they name.
+bool KernelSession::has_expired() const {
+  abi::PreemptEntry nothing = {};
+  nothing.target = static_cast<u32>(::getpid());
+  nothing.queue_id = kNoQueue;
+  return kfd::batch_unmap_queues(channel(), lease_.get(), {&nothing, 1}, {}) == -ESTALE;
+}
+
+// The lock is held until the lease has expired: a stop would renew it.
+void KernelSession::start_everything() {
+  const std::lock_guard lock(mutex_);
+  const auto give_up = Clock::now() + kPatience;
+  const int error = renew(Clock::now() + 1ms);
+  while (!has_expired() && Clock::now() < give_up) {
+    std::this_thread::sleep_for(1ms);
+  }
+  if (error < 0 || !has_expired()) {
+    log_error(
+        "what could not be started stays stopped until the lease of the driver is not renewed");
+  }
 }
 
 // The stop does not wait for the deadline to be moved unless the present one is near: less than
@@ -256,6 +284,7 @@ void KernelSession::undo(const KernelRequest& request, const Entries& entries, s
   if (const int error = kfd::fast_remap_queues(channel(), lease_.get(), held); error < 0) {
     log_warning("{}",
                 kernel_error(request.target->pid(), "cannot start queues of", error).message());
+    start_everything();
   }
 }
 
@@ -266,11 +295,19 @@ std::vector<Status> KernelSession::start(std::span<const AttachedQueues> queues)
   for (const AttachedQueues& each : queues) {
     requests.push_back(static_cast<KernelAttachment*>(each.attachment)->request(each.queue_ids));
   }
-  return start_all_of(requests);
+  std::vector<Status> results = start_all_of(requests);
+  if (std::any_of(results.begin(), results.end(), leaves_stopped)) {
+    start_everything();
+  }
+  return results;
 }
 
 Status KernelSession::start_one(const KernelRequest& request) {
-  return std::move(start_all_of({&request, 1}).front());
+  Status result = std::move(start_all_of({&request, 1}).front());
+  if (leaves_stopped(result)) {
+    start_everything();
+  }
+  return result;
 }
 
 std::vector<Status> KernelSession::start_all_of(std::span<const KernelRequest> requests) {

@@ -4,7 +4,8 @@
 // The kernel's lease is a dead man's switch behind our own leases: it has the latest deadline of
 // them and a margin. Whatever becomes of us (death, SIGSTOP, a deadlock), the kernel starts
 // everything when it passes. Nothing wakes up for it: it is renewed when something is stopped or a
-// lease of ours is extended.
+// lease of ours is extended. A start that fails has it pass at once: what is still stopped then
+// would stay so for as long as others are stopped under the same lease.
 #pragma once
 
 #include <chrono>
@@ -62,6 +63,8 @@ class KernelSession final : public Batch {
   void undo(const KernelRequest& request, const Entries& entries, std::size_t which);
   bool ends_too_early(TimePoint deadline) const;
   int renew(std::optional<TimePoint> deadline);
+  bool has_expired() const;
+  void start_everything();
 
   const kfd::IoctlFunction ioctl_;
   void* const ioctl_context_;

@@ -182,6 +182,24 @@ TEST(Kernel, StopsTheOthersWhenOneOfThemHasEnded) {
   EXPECT_TRUE(all_stopped(third.pid()));
 }
 
+// Its hold stands in the kernel, under a lease that is renewed for as long as anybody is stopped.
+TEST(Kernel, AStartThatFailsLeavesNobodyStopped) {
+  Victim first, second;
+  Calls calls;
+  const auto controller = make_controller(calls.options());
+  const std::vector targets = {all_of(first), all_of(second)};
+  const auto leases = controller->stop_each(targets, lease_for(1h));
+  ASSERT_TRUE(succeeds(leases[0]));
+  ASSERT_TRUE(succeeds(leases[1]));
+  calls.failures[abi::kfd_fast_remap] = -EPERM;
+  EXPECT_TRUE(is_error(controller->start(leases[0]->lease), EPERM));
+  EXPECT_TRUE(first.makes_progress());
+  EXPECT_TRUE(second.makes_progress());
+  ASSERT_TRUE(succeeds(controller->start(leases[1]->lease)));
+  ASSERT_TRUE(succeeds(controller->stop(targets, lease_for(1h))));  // it works as before
+  EXPECT_TRUE(all_stopped(first.pid()));
+}
+
 TEST(Kernel, EndsALeaseAtItsDeadline) {
   Victim victim;
   const auto controller = make_controller();
