@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "base/log.h"
+#include "base/short_slices.h"
 
 namespace vgpu::device {
 namespace {
@@ -190,6 +191,7 @@ bool DoorbellWatch::Impl::anything_polled() {
 
 void DoorbellWatch::Impl::main() {
   prctl(PR_SET_NAME, "vgpu-doorbells");
+  gp::ask_for_short_slices();  // a program's store into a cold page waits for this thread
   int delay_us = kFirstPollUs;
   for (;;) {
     std::vector<pollfd> fds = {{wake.get(), POLLIN, 0}};

@@ -187,6 +187,7 @@ class Gpu::Impl {
   bool nobody_runs() const;
   bool stop_and_save(Lock& lock, u64 deadline_ns);
   Task pick_save();
+  bool nothing_left_to_save() const;
   bool all_saved() const;
   bool drain(Lock& lock, u64 start_ns, u64 deadline_ns);
   void take_list_down();

@@ -86,11 +86,13 @@ Task Gpu::Impl::pick_save() {
   return {};
 }
 
-bool Gpu::Impl::all_saved() const {
-  return nobody_runs() && std::all_of(mapped_.begin(), mapped_.end(), [](QueueExecution* queue) {
-           return queue->save_planned && queue->to_save.empty();
-         });
+bool Gpu::Impl::nothing_left_to_save() const {
+  return std::all_of(mapped_.begin(), mapped_.end(), [](QueueExecution* queue) {
+    return queue->save_planned && queue->to_save.empty();
+  });
 }
+
+bool Gpu::Impl::all_saved() const { return nobody_runs() && nothing_left_to_save(); }
 
 // Workers save what they stop: they are awake, each on a CPU of its own. This thread saves what
 // they leave, which is everything when they sleep.

@@ -153,7 +153,9 @@ void Gpu::Impl::wake_worker() {
 }
 
 void Gpu::Impl::idle(Worker& self, Lock& lock) {
-  if (spinner_) {
+  // While the last groups are saved there is nothing to look out for: whoever waits for them needs
+  // the CPU more.
+  if (spinner_ || (saves_wanted_ && nothing_left_to_save())) {
     ++sleepers_;
     work_.wait(lock);
     --sleepers_;

@@ -15,6 +15,7 @@
 #include "driver/debug/debug.h"
 #include "driver/memory/memory.h"
 #include "driver/queues/doorbells.h"
+#include "driver/task.h"
 
 namespace vgpu::driver {
 namespace {
@@ -99,6 +100,7 @@ Result<ProcessPtr> Module::make_process(pid_t pid) {
   next_pasid = pasid == kLastPasid ? kFirstPasid : pasid + 1;
 
   auto process = std::make_shared<Process>(pid, pasid);
+  process->own_pid = pid_as_seen_by(pid, pid);
   process->kfd_file = TRY(make_kfd_file(nodes.size(), &process->file));
   for (const auto& node : nodes) {
     auto device = std::make_unique<ProcessDevice>(*process, *node);

@@ -83,6 +83,7 @@ struct Process {
   Process(pid_t pid_, u32 pasid_) : pid(pid_), pasid(pasid_) {}
   const pid_t pid;
   const u32 pasid;
+  pid_t own_pid = 0;  // what it calls itself, in its own pid namespace; 0: not known
   UniqueFd kfd_file;  // the memfd that is its /dev/kfd: doorbells and MMIO pages
   UniqueFd pidfd;     // readable once all its threads have gone; -1: they had when it was made
   FileId file;

@@ -1,7 +1,9 @@
 #include "driver/task.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
@@ -60,6 +62,13 @@ std::optional<Task> look_up_task(pid_t id) {
     }
   }
   return task;
+}
+
+bool has_memory(pid_t id) {
+  char target[1];
+  // Who may not look is told so only if there is something to see.
+  return ::readlink(fmt::format("/proc/{}/exe", id).c_str(), target, sizeof target) >= 0 ||
+         (errno != ENOENT && errno != ESRCH);
 }
 
 pid_t translate_pid(pid_t id, pid_t speaker) {

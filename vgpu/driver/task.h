@@ -21,6 +21,9 @@ struct Task {
 // The thread or process `id`, or nothing if there is none.
 std::optional<Task> look_up_task(pid_t id);
 
+// False for a zombie, also a leader whose other threads go on. Much cheaper than look_up_task.
+bool has_memory(pid_t id);
+
 // The id that `id` has here, if it is meant in the pid namespace of process `speaker`; 0 if none.
 pid_t translate_pid(pid_t id, pid_t speaker);
 

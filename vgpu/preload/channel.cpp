@@ -164,9 +164,10 @@ Connection* own_connection() {
       return nullptr;
     }
     pthread_setspecific(at_thread_end, mine);
-    // A real GPU takes no CPU away from the programs that use it.
+    // A real GPU takes no CPU away from the programs that use it: they come before its workers, but
+    // not before the threads that others wait for.
     const int saved = errno;
-    gp::ask_for_short_slices();
+    gp::ask_for_short_slices(5 * gp::kShortestSliceNs);
     errno = saved;
   }
   return mine;

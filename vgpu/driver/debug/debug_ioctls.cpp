@@ -88,6 +88,11 @@ bool needs_enabled_runtime(u32 op) {
 // The process `pid` names in the caller's pid namespace; null with *error.
 ProcessPtr find_target(Call& call, const abi::DbgTrapArgs& args, int* error) {
   *error = -ESRCH;
+  // A process that stops its own queues is what online work waits for: no search through /proc.
+  const pid_t own_pid = call.process.own_pid;
+  if (own_pid != 0 && own_pid == static_cast<pid_t>(args.pid)) {
+    return has_memory(call.process.pid) ? call.process_ptr : nullptr;
+  }
   const pid_t id = translate_pid(static_cast<pid_t>(args.pid), call.caller.pid);
   const auto task = look_up_task(id);
   if (!task || !task->has_memory) {
