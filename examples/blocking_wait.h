@@ -11,11 +11,14 @@
 
 #include "hip_call.h"
 
-inline void wait_for(hipEvent_t event) {
-  constexpr timespec kNap = {0, 50'000};
+// Naps grow up to `longest_ns`, which is what the end may be noticed too late: a query costs about
+// as much as the shortest nap, so short ones are for those who wait for an answer.
+inline void wait_for(hipEvent_t event, long longest_ns) {
+  timespec nap = {0, 50'000};
   hipError_t state;
   while ((state = hipEventQuery(event)) == hipErrorNotReady) {
-    nanosleep(&kNap, nullptr);
+    nanosleep(&nap, nullptr);
+    nap.tv_nsec = nap.tv_nsec * 2 < longest_ns ? nap.tv_nsec * 2 : longest_ns;
   }
   HIP(state);
 }

@@ -139,7 +139,7 @@ class Trainer {
     const std::size_t bytes = (weights() + 1) * sizeof(float);
     HIP(hipMemcpyAsync(report_, parameters_, bytes, hipMemcpyDeviceToHost, stream_));
     HIP(hipEventRecord(reported_, stream_));
-    wait_for(reported_);
+    wait_for(reported_, 1'000'000);
     *loss = report_[weights()];
     std::uint64_t hash = 14695981039346656037u;  // FNV-1a
     const auto* byte = reinterpret_cast<const unsigned char*>(report_);
