@@ -39,6 +39,8 @@ double nanoseconds_in(std::string_view unit) {
     return 1e9;
   if (unit == "min")
     return 60e9;
+  if (unit == "h")
+    return 3600e9;
   return 0;
 }
 
@@ -65,7 +67,7 @@ Result<u64> parse_duration_ns(std::string_view text) {
       std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
   const double unit = nanoseconds_in(text.substr(end - text.data()));
   if (code != std::errc{} || unit == 0 || !std::isfinite(number) || number < 0) {
-    return invalid(text, "a duration").with_hint("write a number and a unit, as in 20ms or 0.02s");
+    return invalid(text, "a duration").with_hint("write a number and a unit, as in 20ms, 0.5s or 1h");
   }
   const double nanoseconds = std::round(number * unit);
   if (nanoseconds >= 0x1p63) {

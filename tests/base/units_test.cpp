@@ -39,8 +39,9 @@ TEST(ParseDuration, NeedsAUnit) {
   EXPECT_EQ(*parse_duration_ns("1.5us"), 1500u);
   EXPECT_EQ(*parse_duration_ns("7ns"), 7u);
   EXPECT_EQ(*parse_duration_ns("2min"), 120'000'000'000u);
+  EXPECT_EQ(*parse_duration_ns("1h"), 3'600'000'000'000u);
   EXPECT_EQ(*parse_duration_ns("0s"), 0u);
-  for (const char* text : {"", "5", "s", "5h", "-5s", "nans", "infs", "5 s", "5sec"}) {
+  for (const char* text : {"", "5", "s", "5d", "-5s", "nans", "infs", "5 s", "5sec"}) {
     ASSERT_FALSE(parse_duration_ns(text)) << text;
     EXPECT_EQ(parse_duration_ns(text).error().code, EINVAL) << text;
   }
