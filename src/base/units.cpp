@@ -67,7 +67,8 @@ Result<u64> parse_duration_ns(std::string_view text) {
       std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
   const double unit = nanoseconds_in(text.substr(end - text.data()));
   if (code != std::errc{} || unit == 0 || !std::isfinite(number) || number < 0) {
-    return invalid(text, "a duration").with_hint("write a number and a unit, as in 20ms, 0.5s or 1h");
+    return invalid(text, "a duration")
+        .with_hint("write a number and a unit, as in 20ms, 0.5s or 1h");
   }
   const double nanoseconds = std::round(number * unit);
   if (nanoseconds >= 0x1p63) {
