@@ -31,7 +31,6 @@ class Service {
   static void* thread_main(void* self);
   bool make_shared_page();
   void run();
-  void wait_for_something();
   void kick() const;
 
   bool connect();
