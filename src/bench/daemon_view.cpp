@@ -44,6 +44,7 @@ DaemonView view_of(const json& status) {
   }
   const json& latency = status.at("latency");
   view.notify_to_decision = spread_of(latency.at("notify_to_decision_us"));
+  view.notify_to_ioctl = spread_of(latency.at("notify_to_ioctl_us"));
   view.decision_to_ioctl = spread_of(latency.at("decision_to_ioctl_us"));
   view.ioctl = spread_of(latency.at("ioctl_us"));
   view.busy_to_stopped = spread_of(latency.at("busy_to_stopped_us"));

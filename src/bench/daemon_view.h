@@ -29,7 +29,7 @@ struct JobView {
 struct DaemonView {
   pid_t daemon = 0;
   std::vector<JobView> jobs;
-  Spread notify_to_decision, decision_to_ioctl, ioctl, busy_to_stopped;
+  Spread notify_to_decision, decision_to_ioctl, notify_to_ioctl, ioctl, busy_to_stopped;
 
   const JobView* job(const std::string& name) const;
   const JobView* job_of(pid_t pid) const;

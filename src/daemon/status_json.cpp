@@ -108,6 +108,7 @@ std::string status_json(const sched::Engine& engine, const DriverView& driver, u
                        {"latency",
                         {{"notify_to_decision_us", latency(report.notify_to_decision)},
                          {"decision_to_ioctl_us", latency(report.decision_to_ioctl)},
+                         {"notify_to_ioctl_us", latency(report.notify_to_ioctl)},
                          {"ioctl_us", latency(report.ioctl)},
                          {"busy_to_stopped_us", latency(report.busy_to_stopped)}}}};
   // A command line may hold bytes that are no UTF-8: they are shown as such, not fatal.

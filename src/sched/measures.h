@@ -25,6 +25,7 @@ class Average {
 struct Latencies {
   Histogram notify_to_decision;  // from the doorbell, as its agent saw it
   Histogram decision_to_ioctl;
+  Histogram notify_to_ioctl;  // both together: quantiles cannot be added up
   Histogram ioctl;
   Histogram busy_to_stopped;  // the whole: until every process of the job is known to be stopped
 };

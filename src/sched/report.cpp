@@ -120,6 +120,7 @@ Report Engine::report(u64 now_ns) const {
   }
   report.notify_to_decision = report_latency(latencies_.notify_to_decision);
   report.decision_to_ioctl = report_latency(latencies_.decision_to_ioctl);
+  report.notify_to_ioctl = report_latency(latencies_.notify_to_ioctl);
   report.ioctl = report_latency(latencies_.ioctl);
   report.busy_to_stopped = report_latency(latencies_.busy_to_stopped);
   return report;

@@ -63,7 +63,7 @@ struct Report {
   std::string policy;
   std::vector<JobReport> jobs;
   std::vector<NodeReport> nodes;
-  LatencyReport notify_to_decision, decision_to_ioctl, ioctl, busy_to_stopped;
+  LatencyReport notify_to_decision, decision_to_ioctl, notify_to_ioctl, ioctl, busy_to_stopped;
 };
 
 }  // namespace gp::sched

@@ -161,6 +161,11 @@ void Engine::measure_stop(u64 now_ns, Process& process, const Answer& answer) {
   if (answer.driver_enter_ns >= process.decided_ns && answer.driver_enter_ns <= now_ns &&
       answer.driver_leave_ns >= answer.driver_enter_ns && answer.driver_leave_ns <= now_ns) {
     latencies_.decision_to_ioctl.add(answer.driver_enter_ns - process.decided_ns);
+    const Job& job = job_of(process);
+    const bool first = process.decided_ns == job.since_ns;  // not one that came later
+    if (first && job.notice_ns && *job.notice_ns <= answer.driver_enter_ns) {
+      latencies_.notify_to_ioctl.add(answer.driver_enter_ns - *job.notice_ns);
+    }
     latencies_.ioctl.add(answer.driver_leave_ns - answer.driver_enter_ns);
   }
 }

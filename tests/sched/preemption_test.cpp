@@ -123,6 +123,7 @@ TEST(Preemption, IsMeasuredStepByStep) {
   const Report report = world.engine.report(world.now_ns);
   EXPECT_EQ(report.notify_to_decision.max_ns, 30 * kUs);
   EXPECT_EQ(report.decision_to_ioctl.max_ns, 200 * kUs);
+  EXPECT_EQ(report.notify_to_ioctl.max_ns, 230 * kUs);
   EXPECT_EQ(report.ioctl.max_ns, 200 * kUs);
   EXPECT_EQ(report.busy_to_stopped.max_ns, 430 * kUs);
   EXPECT_EQ(world.job(training).last_stop_ns, 400 * kUs);
