@@ -5,11 +5,13 @@
  * its completion signal down and moves the read index. What the packet asks
  * for is not done: no kernel runs.
  *
- * The firmware's thread takes the steps between packets of the HIQ, so no queue
- * moves from the moment an unmap was executed until it is mapped again.
+ * The firmware's thread takes the steps between packets of the HIQ (with MES,
+ * between packets to it), so no queue moves from the moment an unmap was
+ * executed until it is mapped again.
  */
 
 #include "sim.h"
+#include "v11_structs.h"
 #include "v9_structs.h"
 
 #define AQL_PACKET_BYTES	64
@@ -61,22 +63,32 @@ static void step_queue(const struct sim_mapped_queue *queue)
 	smp_store_release(rptr, index + 1);
 }
 
+/* The registers have the same names in all generations, but not the same places. */
+#define READ_MQD(queue, m) do {							\
+	if (!(m)->cp_hqd_aql_control)						\
+		break;								\
+	(queue)->ring = ((u64)(m)->cp_hqd_pq_base_hi << 40) |			\
+			((u64)(m)->cp_hqd_pq_base_lo << 8);			\
+	(queue)->ring_bytes = PQ_CONTROL_SIZE((m)->cp_hqd_pq_control);		\
+	(queue)->rptr = ((u64)(m)->cp_hqd_pq_rptr_report_addr_hi << 32) |	\
+			(m)->cp_hqd_pq_rptr_report_addr_lo;			\
+	(queue)->wptr = ((u64)(m)->cp_hqd_pq_wptr_poll_addr_hi << 32) |		\
+			(m)->cp_hqd_pq_wptr_poll_addr_lo;			\
+} while (0)
+
 /* Where the queue lies in its process's memory, as the driver told the hardware */
 void sim_aql_map(struct sim_gpu *gpu, struct sim_mapped_queue *queue, u64 mqd_addr)
 {
-	const struct v9_mqd *m = sim_gpu_to_cpu(gpu, mqd_addr);
+	const void *mqd = sim_gpu_to_cpu(gpu, mqd_addr);
 
 	queue->ring_bytes = 0;
-	if (queue->engine || !m || !m->cp_hqd_aql_control)
+	if (queue->engine || !mqd)
 		return;
 
-	queue->ring = ((u64)m->cp_hqd_pq_base_hi << 40) |
-		      ((u64)m->cp_hqd_pq_base_lo << 8);
-	queue->ring_bytes = PQ_CONTROL_SIZE(m->cp_hqd_pq_control);
-	queue->rptr = ((u64)m->cp_hqd_pq_rptr_report_addr_hi << 32) |
-		      m->cp_hqd_pq_rptr_report_addr_lo;
-	queue->wptr = ((u64)m->cp_hqd_pq_wptr_poll_addr_hi << 32) |
-		      m->cp_hqd_pq_wptr_poll_addr_lo;
+	if (gpu->model->has_mes)
+		READ_MQD(queue, (const struct v11_compute_mqd *)mqd);
+	else
+		READ_MQD(queue, (const struct v9_mqd *)mqd);
 }
 
 /* Called with state_lock held. */

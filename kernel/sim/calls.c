@@ -188,7 +188,7 @@ static uint64_t hqd_reset(struct amdgpu_device *adev, uint32_t pipe_id,
 	.hqd_reset = hqd_reset,							\
 }
 
-/* One per generation; the device of this module uses that of gfx9.4.2. */
+/* One per generation; device.c says which there are. */
 const struct kfd2kgd_calls gfx_v7_kfd2kgd = SIM_CALLS;
 const struct kfd2kgd_calls gfx_v8_kfd2kgd = SIM_CALLS;
 const struct kfd2kgd_calls gfx_v9_kfd2kgd = SIM_CALLS;

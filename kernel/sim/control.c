@@ -4,7 +4,7 @@
  *
  *   state     what the firmware was told and which queues are mapped:
  *               gpu ID set_resources N run_list N unmap N query N write N
- *                   unknown N reset N mapped N
+ *                   unknown N reset N add N remove N mapped N
  *               queue ID pasid N doorbell N engine N
  *             Reading waits until the firmware has nothing left to do.
  *   evict     write a pid: evict its queues, as memory management does
@@ -44,11 +44,12 @@ static void show_gpu(struct seq_file *m, struct sim_gpu *gpu)
 	unsigned int i;
 
 	mutex_lock(&gpu->state_lock);
-	seq_printf(m, "gpu %u set_resources %llu run_list %llu unmap %llu query %llu write %llu unknown %llu reset %llu mapped %u\n",
+	seq_printf(m, "gpu %u set_resources %llu run_list %llu unmap %llu query %llu write %llu unknown %llu reset %llu add %llu remove %llu mapped %u\n",
 		   id, gpu->counters.set_resources, gpu->counters.run_list,
 		   gpu->counters.unmap_queues, gpu->counters.query_status,
 		   gpu->counters.write_data, gpu->counters.unknown,
-		   gpu->counters.gpu_reset, gpu->num_mapped);
+		   gpu->counters.gpu_reset, gpu->counters.add_queue,
+		   gpu->counters.remove_queue, gpu->num_mapped);
 	for (i = 0; i < gpu->num_mapped; i++)
 		seq_printf(m, "queue %u pasid %u doorbell %u engine %u\n", id,
 			   gpu->mapped[i].pasid, gpu->mapped[i].doorbell,

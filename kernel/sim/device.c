@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The devices, and the module: gfx9.4.2 GPUs of 104 CUs and 31 compute slots,
- * of which amdkfd is told what amdgpu would tell it.
+ * The devices, and the module: GPUs of 104 CUs and 31 compute slots, of which
+ * amdkfd is told what amdgpu would tell it. All are of one model:
+ *
+ *   gfx90a    one XCC, hardware scheduler (HWS) behind the HIQ
+ *   gfx1100   MES, which is told queue by queue
  */
 
 #include <linux/miscdevice.h>
@@ -21,6 +24,34 @@ static int slots = 31;
 module_param(slots, int, 0444);
 MODULE_PARM_DESC(slots, "Hardware slots for compute queues, of each GPU");
 
+static char *model = "gfx90a";
+module_param(model, charp, 0444);
+MODULE_PARM_DESC(model, "What the GPUs are: gfx90a, gfx1100");
+
+static const struct sim_model sim_models[] = {
+	{
+		.name = "gfx90a",
+		.asic_type = CHIP_ALDEBARAN,
+		.gc_version = IP_VERSION(9, 4, 2),
+		.sdma_version = IP_VERSION(4, 4, 0),
+		.sdma_engines = 5,
+		.simd_per_cu = 4,
+		.waves_per_simd = 8,
+		.lanes_per_wave = 64,
+	},
+	{
+		.name = "gfx1100",
+		.asic_type = CHIP_IP_DISCOVERY,
+		.gc_version = IP_VERSION(11, 0, 0),
+		.sdma_version = IP_VERSION(6, 0, 0),
+		.sdma_engines = 2,
+		.simd_per_cu = 2,
+		.waves_per_simd = 16,
+		.lanes_per_wave = 32,
+		.has_mes = true,
+	},
+};
+
 struct sim_gpu *sim_gpus[SIM_MAX_GPUS];
 int sim_num_gpus;
 
@@ -34,6 +65,7 @@ static struct miscdevice sim_render = {
 static void fill_device(struct amdgpu_device *adev, struct pci_dev *pdev)
 {
 	struct sim_gpu *gpu = to_sim_gpu(adev);
+	const struct sim_model *m = gpu->model;
 
 	adev->pdev = pdev;
 	adev->dev = &pdev->dev;
@@ -41,19 +73,19 @@ static void fill_device(struct amdgpu_device *adev, struct pci_dev *pdev)
 	gpu->minor.index = 128 + gpu->index;
 	adev->ddev.render = &gpu->minor;
 	adev->ddev.primary = &gpu->minor;
-	adev->asic_type = CHIP_ALDEBARAN;
-	adev->ip_versions[GC_HWIP][0] = IP_VERSION(9, 4, 2);
-	adev->ip_versions[SDMA0_HWIP][0] = IP_VERSION(4, 4, 0);
-	adev->sdma.num_instances = 5;
+	adev->asic_type = m->asic_type;
+	adev->ip_versions[GC_HWIP][0] = m->gc_version;
+	adev->ip_versions[SDMA0_HWIP][0] = m->sdma_version;
+	adev->sdma.num_instances = m->sdma_engines;
 	adev->gfx.xcc_mask = 1;
 	adev->gfx.num_xcc_per_xcp = 1;
 	adev->gfx.config.max_shader_engines = 8;
 	adev->gfx.config.max_sh_per_se = 1;
 	adev->gfx.config.max_cu_per_sh = 14;
 	adev->gfx.cu_info.number = 104;
-	adev->gfx.cu_info.simd_per_cu = 4;
-	adev->gfx.cu_info.max_waves_per_simd = 8;
-	adev->gfx.cu_info.wave_front_size = 64;
+	adev->gfx.cu_info.simd_per_cu = m->simd_per_cu;
+	adev->gfx.cu_info.max_waves_per_simd = m->waves_per_simd;
+	adev->gfx.cu_info.wave_front_size = m->lanes_per_wave;
 	adev->gfx.cu_info.max_scratch_slots_per_cu = 32;
 	adev->gfx.cu_info.lds_size = 64;
 	memset(adev->gfx.cu_info.bitmap, 0xff, sizeof(adev->gfx.cu_info.bitmap));
@@ -87,12 +119,14 @@ static void fill_resources(struct sim_gpu *gpu,
 	resources->doorbell_aperture_size = SIM_DOORBELL_BYTES;
 	resources->gpuvm_size = 1ULL << 47;
 	resources->drm_render_minor = gpu->minor.index;
+	resources->enable_mes = gpu->model->has_mes;
 }
 
 static void destroy_gpu(struct sim_gpu *gpu)
 {
 	if (gpu->adev.kfd.dev)
 		kgd2kfd_device_exit(gpu->adev.kfd.dev);
+	sim_mes_fini(gpu);
 	sim_memory_fini(gpu);
 	if (gpu->reset_domain.wq)
 		destroy_workqueue(gpu->reset_domain.wq);
@@ -102,7 +136,8 @@ static void destroy_gpu(struct sim_gpu *gpu)
 }
 
 /* @pdev: any PCI device; its reference is taken over. */
-static struct sim_gpu *create_gpu(int index, struct pci_dev *pdev)
+static struct sim_gpu *create_gpu(const struct sim_model *m, int index,
+				  struct pci_dev *pdev)
 {
 	struct kgd2kfd_shared_resources resources = {};
 	struct sim_gpu *gpu;
@@ -114,6 +149,7 @@ static struct sim_gpu *create_gpu(int index, struct pci_dev *pdev)
 		return ERR_PTR(-ENOMEM);
 	}
 
+	gpu->model = m;
 	gpu->index = index;
 	gpu->adev.pdev = pdev;
 	mutex_init(&gpu->state_lock);
@@ -129,6 +165,11 @@ static struct sim_gpu *create_gpu(int index, struct pci_dev *pdev)
 
 	fill_device(&gpu->adev, pdev);
 	fill_resources(gpu, &resources);
+	if (m->has_mes) {
+		r = sim_mes_init(gpu);
+		if (r)
+			goto fail;
+	}
 
 	r = -ENODEV;
 	gpu->adev.kfd.dev = kgd2kfd_probe(&gpu->adev, false);
@@ -157,7 +198,18 @@ static void destroy_gpus(void)
 		destroy_gpu(sim_gpus[sim_num_gpus]);
 }
 
-static int create_gpus(void)
+static const struct sim_model *find_model(void)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(sim_models); i++)
+		if (!strcmp(sim_models[i].name, model))
+			return &sim_models[i];
+
+	return NULL;
+}
+
+static int create_gpus(const struct sim_model *m)
 {
 	struct pci_dev *pdev = NULL;
 	struct sim_gpu *gpu;
@@ -167,7 +219,7 @@ static int create_gpus(void)
 		pdev = pci_get_device(PCI_ANY_ID, PCI_ANY_ID, pdev);
 		if (!pdev)
 			return -ENODEV;
-		gpu = create_gpu(sim_num_gpus, pci_dev_get(pdev));
+		gpu = create_gpu(m, sim_num_gpus, pci_dev_get(pdev));
 		if (IS_ERR(gpu)) {
 			pci_dev_put(pdev);
 			return PTR_ERR(gpu);
@@ -180,9 +232,10 @@ static int create_gpus(void)
 
 static int __init kfd_sim_init(void)
 {
+	const struct sim_model *m = find_model();
 	int i, r;
 
-	if (gpus < 1 || gpus > SIM_MAX_GPUS || slots < 1 || slots > 31)
+	if (!m || gpus < 1 || gpus > SIM_MAX_GPUS || slots < 1 || slots > 31)
 		return -EINVAL;
 
 	for (i = 0; i < CHIP_LAST + 1; i++)
@@ -192,7 +245,7 @@ static int __init kfd_sim_init(void)
 	if (r)
 		return r;
 
-	r = create_gpus();
+	r = create_gpus(m);
 	if (r)
 		goto fail_gpus;
 

@@ -20,11 +20,11 @@
 
 static uint unmap_delay_us;
 module_param(unmap_delay_us, uint, 0644);
-MODULE_PARM_DESC(unmap_delay_us, "Time an unmap takes");
+MODULE_PARM_DESC(unmap_delay_us, "Time an unmap takes, or the removal of a queue from MES");
 
 static bool hang;
 module_param(hang, bool, 0644);
-MODULE_PARM_DESC(hang, "Do not answer QUERY_STATUS");
+MODULE_PARM_DESC(hang, "Do not answer QUERY_STATUS, nor any packet to MES");
 
 #define PM4_TYPE(header)	((header) >> 30)
 #define PM4_COUNT(header)	(((header) >> 16) & 0x3fff)
@@ -39,15 +39,41 @@ static u32 packet_dwords(u32 header)
 	return PM4_COUNT(header) + 2;
 }
 
-static void map_queue(struct sim_gpu *gpu, u32 pasid,
-		      const struct pm4_mes_map_queues *packet)
+bool sim_firmware_hangs(void)
+{
+	return READ_ONCE(hang);
+}
+
+void sim_wait_for_unmap(void)
+{
+	uint delay = READ_ONCE(unmap_delay_us);
+
+	if (delay)
+		usleep_range(delay, delay + 50);
+}
+
+/* Called with state_lock held. NULL if there are too many. */
+struct sim_mapped_queue *sim_new_mapped_queue(struct sim_gpu *gpu)
 {
 	struct sim_mapped_queue *queue;
 
 	if (WARN_ON_ONCE(gpu->num_mapped >= SIM_MAX_MAPPED))
-		return;
+		return NULL;
 
 	queue = &gpu->mapped[gpu->num_mapped++];
+	memset(queue, 0, sizeof(*queue));
+
+	return queue;
+}
+
+static void map_queue(struct sim_gpu *gpu, u32 pasid,
+		      const struct pm4_mes_map_queues *packet)
+{
+	struct sim_mapped_queue *queue = sim_new_mapped_queue(gpu);
+
+	if (!queue)
+		return;
+
 	queue->pasid = pasid;
 	queue->doorbell = packet->bitfields3.doorbell_offset;
 	queue->engine = packet->bitfields2.engine_sel;
@@ -95,7 +121,7 @@ static void answer_query(struct sim_gpu *gpu,
 	u64 *fence = sim_gpu_to_cpu(gpu, ((u64)packet->addr_hi << 32) |
 					 packet->addr_lo);
 
-	if (WARN_ON_ONCE(!fence) || hang)
+	if (WARN_ON_ONCE(!fence) || sim_firmware_hangs())
 		return;
 
 	/* What was done before must be seen before the fence. */
@@ -132,8 +158,8 @@ static void execute_packet(struct sim_gpu *gpu, const u32 *packet)
 	}
 	mutex_unlock(&gpu->state_lock);
 
-	if (PM4_OPCODE(*packet) == IT_UNMAP_QUEUES && unmap_delay_us)
-		usleep_range(unmap_delay_us, unmap_delay_us + 50);
+	if (PM4_OPCODE(*packet) == IT_UNMAP_QUEUES)
+		sim_wait_for_unmap();
 }
 
 /* A packet may wrap around the end of the ring: copy it out first. */

@@ -13,6 +13,7 @@ struct sim_gtt {
 	u64 gpu_addr;
 	u64 size;
 	void *cpu;
+	struct amdgpu_bo *user_bo;	/* mapped for the kernel; then there is no memory here */
 };
 
 struct sim_bo {
@@ -65,9 +66,30 @@ void amdgpu_amdkfd_free_gtt_mem(struct amdgpu_device *adev, void **mem_obj)
 	list_del(&gtt->list);
 	spin_unlock(&gpu->gtt_lock);
 
+	amdgpu_bo_unref(&gtt->user_bo);
 	vfree(gtt->cpu);
 	kfree(gtt);
 	*mem_obj = NULL;
+}
+
+/* For MES: the write index of a queue where the firmware can always read it.
+ * amdkfd only keeps @bo_gart, and gives it to amdgpu_amdkfd_free_gtt_mem().
+ */
+int amdgpu_amdkfd_map_gtt_bo_to_gart(struct amdgpu_bo *bo, struct amdgpu_bo **bo_gart)
+{
+	struct sim_gtt *gtt = kzalloc(sizeof(*gtt), GFP_KERNEL);
+	struct sim_gpu *gpu = to_sim_gpu(amdgpu_ttm_adev(bo->tbo.bdev));
+
+	if (!gtt)
+		return -ENOMEM;
+
+	gtt->user_bo = amdgpu_bo_ref(bo);
+	spin_lock(&gpu->gtt_lock);
+	list_add(&gtt->list, &gpu->gtt);
+	spin_unlock(&gpu->gtt_lock);
+	*bo_gart = (struct amdgpu_bo *)gtt;
+
+	return 0;
 }
 
 /* NULL if no GTT buffer is there. */

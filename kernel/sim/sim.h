@@ -5,8 +5,9 @@
  *
  * What amdkfd does (queues, processes, locks, flags, packets) is real. What it
  * tells the hardware ends in firmware.c, which executes the packets of the
- * kernel's queue (HIQ) as far as a scheduler is concerned: it knows which
- * queues are mapped, and takes packets off them. No wave and no shader runs.
+ * kernel's queue (HIQ), or in mes.c, as far as a scheduler is concerned: it
+ * knows which queues are mapped, and takes packets off them. No wave and no
+ * shader runs.
  */
 
 #ifndef KFD_SIM_H_INCLUDED
@@ -31,6 +32,18 @@
 #define SIM_DOORBELL_SLICES	64
 #define SIM_DOORBELL_BYTES	(SIM_DOORBELL_SLICE * SIM_DOORBELL_SLICES)
 
+struct sim_model {
+	const char *name;
+	enum amd_asic_type asic_type;
+	u32 gc_version;
+	u32 sdma_version;
+	int sdma_engines;
+	int simd_per_cu;
+	int waves_per_simd;
+	int lanes_per_wave;
+	bool has_mes;
+};
+
 /* What the firmware was told, since the module was loaded */
 struct sim_counters {
 	u64 set_resources;
@@ -38,7 +51,9 @@ struct sim_counters {
 	u64 unmap_queues;
 	u64 query_status;
 	u64 write_data;
-	u64 unknown;
+	u64 add_queue;		/* MES */
+	u64 remove_queue;	/* MES */
+	u64 unknown;	/* packets that make no sense */
 	u64 gpu_reset;
 };
 
@@ -46,6 +61,7 @@ struct sim_mapped_queue {
 	u32 pasid;
 	u32 doorbell;
 	u32 engine;	/* 0 compute, else SDMA */
+	u64 gang;	/* MES: address of its context, which names the queue too */
 
 	/* aql.c: addresses in the process; 0 bytes: not an AQL queue */
 	u64 ring;
@@ -65,6 +81,7 @@ struct sim_hiq {
 };
 
 struct sim_gpu {
+	const struct sim_model *model;
 	struct amdgpu_device adev;
 	struct amdgpu_reset_domain reset_domain;
 	struct drm_minor minor;
@@ -81,6 +98,11 @@ struct sim_gpu {
 
 	/* firmware.c */
 	struct sim_hiq hiq;
+
+	/* mes.c */
+	struct task_struct *mes_thread;
+
+	/* Both */
 	struct mutex state_lock;	/* counters, mapped, num_mapped */
 	struct sim_counters counters;
 	struct sim_mapped_queue *mapped;
@@ -126,6 +148,13 @@ void sim_aql_step(struct sim_gpu *gpu);
 int sim_hiq_load(struct amdgpu_device *adev, void *mqd, u32 pipe_id,
 		 u32 queue_id, u32 doorbell_off, u32 inst);
 bool sim_firmware_idle(struct sim_gpu *gpu);
+bool sim_firmware_hangs(void);
+void sim_wait_for_unmap(void);
+struct sim_mapped_queue *sim_new_mapped_queue(struct sim_gpu *gpu);
+
+/* mes.c */
+int sim_mes_init(struct sim_gpu *gpu);
+void sim_mes_fini(struct sim_gpu *gpu);
 
 /* control.c */
 int sim_control_init(void);

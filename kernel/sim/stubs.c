@@ -197,13 +197,16 @@ int amdgpu_amdkfd_remove_gws_from_process(void *info, void *mem)
 	return 0;
 }
 
-/* Tests look for the count. */
+/* Tests look for the count. Nothing is mapped after a reset; that amdgpu tells
+ * amdkfd of it is left out.
+ */
 void amdgpu_amdkfd_gpu_reset(struct amdgpu_device *adev)
 {
 	struct sim_gpu *gpu = to_sim_gpu(adev);
 
 	mutex_lock(&gpu->state_lock);
 	gpu->counters.gpu_reset++;
+	gpu->num_mapped = 0;
 	mutex_unlock(&gpu->state_lock);
 	dev_warn(adev->dev, "kfd_sim: GPU reset requested\n");
 }
@@ -238,11 +241,6 @@ int amdgpu_amdkfd_gpuvm_import_dmabuf_fd(struct amdgpu_device *adev, int fd,
 					 uint64_t va, void *drm_priv,
 					 struct kgd_mem **mem, uint64_t *size,
 					 uint64_t *mmap_offset)
-{
-	return -EOPNOTSUPP;
-}
-
-int amdgpu_amdkfd_map_gtt_bo_to_gart(struct amdgpu_bo *bo, struct amdgpu_bo **bo_gart)
 {
 	return -EOPNOTSUPP;
 }

@@ -1,4 +1,5 @@
-// A test is a function that returns when it has passed and throws Failed when it has not.
+// A test is a function that returns when it has passed and throws Failed when it has not, or
+// Skipped.
 #pragma once
 
 #include <cerrno>
@@ -8,6 +9,11 @@
 #include <vector>
 
 struct Failed : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// The test is about something that this machine does not have.
+struct Skipped : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 

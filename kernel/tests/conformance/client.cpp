@@ -27,12 +27,15 @@ bool read_gpu(const std::string& node, Gpu& gpu) {
   std::ifstream file(node + "/properties");
   std::string name;
   for (uint64_t value; file >> name >> value;) properties[name] = value;
+  gpu.xccs = std::max<uint64_t>(properties["num_xcc"], 1);
   gpu.save_area_bytes = properties["cwsr_size"];
   gpu.control_stack_bytes = properties["ctl_stack_size"];
-  // kfd_queue_ctx_save_restore_size(): 32 bytes for each wave that fits.
-  uint64_t cus = properties["simd_count"] / properties["simd_per_cu"];
-  uint64_t engines = properties["array_count"] / properties["simd_arrays_per_engine"];
-  gpu.debug_bytes = std::min(cus * 40, engines * 512) * 32;
+  // kfd_queue_ctx_save_restore_size(): 32 bytes for each wave that fits on an XCC. Both counts are
+  // those of all XCCs together.
+  uint64_t cus = properties["simd_count"] / properties["simd_per_cu"] / gpu.xccs;
+  uint64_t engines = properties["array_count"] / properties["simd_arrays_per_engine"] / gpu.xccs;
+  bool is_gfx9 = properties["gfx_target_version"] < 100100;
+  gpu.debug_bytes = (is_gfx9 ? std::min(cus * 40, engines * 512) : cus * 32) * 32;
   return true;
 }
 
@@ -113,6 +116,7 @@ Client::Buffers Client::buffers(unsigned gpu) {
   b.write_index = allocate(gpu, 4096);
   b.end_of_pipe = allocate(gpu, end_of_pipe_bytes);
   uint64_t save_bytes = gpus()[gpu].save_area_bytes + gpus()[gpu].debug_bytes;
+  save_bytes *= gpus()[gpu].xccs;
   b.save_area = allocate(gpu, (save_bytes + 4095) & ~uint64_t{4095});
   return b;
 }

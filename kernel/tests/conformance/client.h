@@ -10,6 +10,7 @@
 
 struct Gpu {
   uint32_t id = 0;
+  uint32_t xccs = 1;  // parts that work on one queue together, each with a save area
   uint32_t save_area_bytes = 0;
   uint32_t control_stack_bytes = 0;
   uint32_t debug_bytes = 0;

@@ -18,7 +18,8 @@ struct QueueName {
 // not list has a pid of -1.
 std::set<QueueName> mapped_queues(unsigned gpu);
 
-// What the driver has sent to the scheduler since the machine was started.
+// What the driver has sent to the scheduler since the machine was started. MES has no run lists: it
+// is told of each queue that is to run or to stop, and those are counted instead.
 struct Packets {
   uint64_t run_lists = 0, unmaps = 0;
 };

@@ -125,6 +125,17 @@ inline Status status(unsigned gpu = 0) {
   return s;
 }
 
+// GPUs with MES (gfx11 and later) have no run lists and no slots that the driver knows of.
+inline bool has_mes() { return (status().args.flags & KFD_HQD_STATUS_MES) != 0; }
+inline void needs_run_lists() {
+  if (has_mes())
+    throw Skipped("MES has no run lists");
+}
+inline void needs_mes() {
+  if (!has_mes())
+    throw Skipped("needs MES");
+}
+
 // For what the driver does in the background.
 template <class Condition>
 void wait_until(Condition condition, const char* otherwise) {

@@ -28,6 +28,7 @@ void check_one_cycle(const PacketCount& count) {
 }  // namespace
 
 TEST(a_batch_over_processes_costs_one_unmap_and_one_run_list_per_gpu) {
+  needs_run_lists();
   Crowd crowd;
   Peer online;
   for (unsigned gpu : {0u, 1u}) online.create_queue(gpu, 15);  // a run list is needed for it
@@ -103,6 +104,7 @@ TEST(a_queue_in_both_lists_of_a_swap_runs_afterwards) {
 }
 
 TEST(the_end_of_a_lease_costs_one_cycle_too) {
+  needs_run_lists();
   Crowd crowd;
   Lease lease;
   CHECK_EQ(batch(AMDKFD_IOC_BATCH_UNMAP_QUEUES, lease, crowd.entries), 12);

@@ -19,6 +19,7 @@ int reserve(int lease, uint32_t slots, uint32_t low = 5, uint32_t rotate_ms = 60
 }  // namespace
 
 TEST(a_reservation_refuses_bad_arguments) {
+  needs_run_lists();
   Lease lease, other;
   CHECK_EQ(status().args.num_slots, 8u);
   CHECK_EQ(reserve(lease, 8), -EINVAL);
@@ -32,6 +33,7 @@ TEST(a_reservation_refuses_bad_arguments) {
 }
 
 TEST(low_queues_get_no_more_than_the_rest) {
+  needs_run_lists();
   Peer low, high;
   Lease lease;
   for (int i = 0; i < 6; i++) CHECK(low.create_queue(0, 5) >= 0);
@@ -46,6 +48,7 @@ TEST(low_queues_get_no_more_than_the_rest) {
 }
 
 TEST(a_new_low_queue_waits_and_takes_the_place_of_one_that_goes) {
+  needs_run_lists();
   Peer low;
   Lease lease;
   CHECK_EQ(reserve(lease, 6), 0);
@@ -58,6 +61,7 @@ TEST(a_new_low_queue_waits_and_takes_the_place_of_one_that_goes) {
 }
 
 TEST(a_hold_makes_room_for_a_waiting_queue) {
+  needs_run_lists();
   Peer low;
   Lease lease;
   CHECK_EQ(reserve(lease, 7), 0);
@@ -70,6 +74,7 @@ TEST(a_hold_makes_room_for_a_waiting_queue) {
 }
 
 TEST(a_raised_priority_ends_the_wait) {
+  needs_run_lists();
   Peer low;
   Lease lease;
   CHECK_EQ(reserve(lease, 7), 0);
@@ -83,6 +88,7 @@ TEST(a_raised_priority_ends_the_wait) {
 }
 
 TEST(eviction_does_not_count_as_waiting) {
+  needs_run_lists();
   Peer low, other;
   Lease lease;
   CHECK_EQ(reserve(lease, 7), 0);
@@ -98,6 +104,7 @@ TEST(eviction_does_not_count_as_waiting) {
 }
 
 TEST(waiting_queues_get_their_turn) {
+  needs_run_lists();
   Peer low;
   Lease lease;
   std::set<int> queues, have_run;
@@ -115,6 +122,7 @@ TEST(waiting_queues_get_their_turn) {
 }
 
 TEST(a_reservation_ends_with_its_lease) {
+  needs_run_lists();
   Peer low;
   Lease lease;
   for (int i = 0; i < 4; i++) low.create_queue(0, 0);
@@ -128,6 +136,7 @@ TEST(a_reservation_ends_with_its_lease) {
 }
 
 TEST(a_process_with_waiting_queues_can_die) {
+  needs_run_lists();
   Lease lease;
   {
     Peer low;

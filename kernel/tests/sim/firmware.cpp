@@ -36,7 +36,7 @@ std::vector<FirmwareState> firmware_state() {
       gpu.gpu_id = id;
       FirmwarePackets& p = gpu.packets;
       in >> word >> value >> word >> p.run_list >> word >> p.unmap >> word >> p.query >> word >>
-          p.write >> word >> p.unknown >> word >> p.reset;
+          p.write >> word >> p.unknown >> word >> p.reset >> word >> p.add >> word >> p.remove;
       gpus.push_back(gpu);
     } else {
       in >> word >> value >> word >> value;
@@ -51,7 +51,8 @@ std::vector<FirmwareState> firmware_state() {
 FirmwarePackets FirmwareCount::since(unsigned gpu) const {
   FirmwarePackets was = before_.at(gpu).packets, is = firmware_state().at(gpu).packets;
   return {is.run_list - was.run_list, is.unmap - was.unmap,     is.query - was.query,
-          is.write - was.write,       is.unknown - was.unknown, is.reset - was.reset};
+          is.write - was.write,       is.unknown - was.unknown, is.reset - was.reset,
+          is.add - was.add,           is.remove - was.remove};
 }
 
 int write_control(const std::string& name, const std::string& text) {

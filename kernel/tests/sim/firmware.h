@@ -8,6 +8,7 @@
 
 struct FirmwarePackets {
   uint64_t run_list = 0, unmap = 0, query = 0, write = 0, unknown = 0, reset = 0;
+  uint64_t add = 0, remove = 0;  // MES
 };
 
 struct FirmwareState {

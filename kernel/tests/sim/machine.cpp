@@ -26,7 +26,7 @@ std::set<QueueName> mapped_queues(unsigned gpu) {
 
 Packets packets_so_far(unsigned gpu) {
   const FirmwarePackets packets = firmware_state().at(gpu).packets;
-  return {packets.run_list, packets.unmap};
+  return {packets.run_list + packets.add, packets.unmap + packets.remove};
 }
 
 std::string complaint(unsigned gpu) {

@@ -7,6 +7,7 @@
 TEST(status_tells_how_many_processes_fit) { CHECK_EQ(status().args.num_vmids, 8u); }
 
 TEST(a_call_sends_an_unmap_a_query_and_a_run_list_and_nothing_else) {
+  needs_run_lists();
   Peer peer, online;
   Lease lease;
   int queue = peer.create_queue(0, 5);
@@ -20,6 +21,7 @@ TEST(a_call_sends_an_unmap_a_query_and_a_run_list_and_nothing_else) {
 }
 
 TEST(a_grace_period_is_set_and_taken_back) {
+  needs_run_lists();
   Peer peer;
   Lease lease;
   int queue = peer.create_queue(0, 7);

@@ -115,3 +115,4 @@ constexpr unsigned KFD_IOC_PREEMPT_RESET = gp::abi::preempt_reset;
 constexpr unsigned KFD_IOC_PREEMPT_SAVE = gp::abi::preempt_save;
 constexpr unsigned KFD_HQD_QUEUE_ACTIVE = gp::abi::kHqdQueueActive;
 constexpr unsigned KFD_HQD_QUEUE_HELD = gp::abi::kHqdQueueHeld;
+constexpr unsigned KFD_HQD_STATUS_MES = gp::abi::kHqdMes;
