@@ -4,6 +4,7 @@
  * amdkfd is told what amdgpu would tell it. All are of one model:
  *
  *   gfx90a    one XCC, hardware scheduler (HWS) behind the HIQ
+ *   gfx942    the same with four XCCs, which work on a queue together
  *   gfx1100   MES, which is told queue by queue
  */
 
@@ -26,7 +27,7 @@ MODULE_PARM_DESC(slots, "Hardware slots for compute queues, of each GPU");
 
 static char *model = "gfx90a";
 module_param(model, charp, 0444);
-MODULE_PARM_DESC(model, "What the GPUs are: gfx90a, gfx1100");
+MODULE_PARM_DESC(model, "What the GPUs are: gfx90a, gfx942, gfx1100");
 
 static const struct sim_model sim_models[] = {
 	{
@@ -35,6 +36,18 @@ static const struct sim_model sim_models[] = {
 		.gc_version = IP_VERSION(9, 4, 2),
 		.sdma_version = IP_VERSION(4, 4, 0),
 		.sdma_engines = 5,
+		.xccs = 1,
+		.simd_per_cu = 4,
+		.waves_per_simd = 8,
+		.lanes_per_wave = 64,
+	},
+	{
+		.name = "gfx942",
+		.asic_type = CHIP_IP_DISCOVERY,
+		.gc_version = IP_VERSION(9, 4, 3),
+		.sdma_version = IP_VERSION(4, 4, 2),
+		.sdma_engines = 16,
+		.xccs = 4,
 		.simd_per_cu = 4,
 		.waves_per_simd = 8,
 		.lanes_per_wave = 64,
@@ -45,6 +58,7 @@ static const struct sim_model sim_models[] = {
 		.gc_version = IP_VERSION(11, 0, 0),
 		.sdma_version = IP_VERSION(6, 0, 0),
 		.sdma_engines = 2,
+		.xccs = 1,
 		.simd_per_cu = 2,
 		.waves_per_simd = 16,
 		.lanes_per_wave = 32,
@@ -62,6 +76,15 @@ static struct miscdevice sim_render = {
 	.mode = 0666,
 };
 
+static enum amdgpu_pkg_type get_pkg_type(struct amdgpu_device *adev)
+{
+	return AMDGPU_PKG_TYPE_OAM;
+}
+
+static const struct amdgpu_smuio_funcs sim_smuio_funcs = {
+	.get_pkg_type = get_pkg_type,
+};
+
 static void fill_device(struct amdgpu_device *adev, struct pci_dev *pdev)
 {
 	struct sim_gpu *gpu = to_sim_gpu(adev);
@@ -77,8 +100,10 @@ static void fill_device(struct amdgpu_device *adev, struct pci_dev *pdev)
 	adev->ip_versions[GC_HWIP][0] = m->gc_version;
 	adev->ip_versions[SDMA0_HWIP][0] = m->sdma_version;
 	adev->sdma.num_instances = m->sdma_engines;
-	adev->gfx.xcc_mask = 1;
-	adev->gfx.num_xcc_per_xcp = 1;
+	adev->smuio.funcs = &sim_smuio_funcs;
+	adev->rev_id = 1;	/* of 9.4.3: gfx942 */
+	adev->gfx.xcc_mask = BIT(m->xccs) - 1;
+	adev->gfx.num_xcc_per_xcp = m->xccs;
 	adev->gfx.config.max_shader_engines = 8;
 	adev->gfx.config.max_sh_per_se = 1;
 	adev->gfx.config.max_cu_per_sh = 14;

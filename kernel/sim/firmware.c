@@ -66,9 +66,45 @@ struct sim_mapped_queue *sim_new_mapped_queue(struct sim_gpu *gpu)
 	return queue;
 }
 
+static u64 ring_address(const struct v9_mqd *m)
+{
+	return ((u64)m->cp_hqd_pq_base_hi << 40) | ((u64)m->cp_hqd_pq_base_lo << 8);
+}
+
+static u64 save_address(const struct v9_mqd *m)
+{
+	return ((u64)m->cp_hqd_ctx_save_base_addr_hi << 32) |
+	       m->cp_hqd_ctx_save_base_addr_lo;
+}
+
+/* A compute queue has an MQD for each XCC, all with the same ring, each with a
+ * save area of its own. Counts the XCCs that find theirs in order.
+ */
+static u32 count_xccs(struct sim_gpu *gpu, u64 mqd_addr)
+{
+	const struct v9_mqd *first = sim_gpu_to_cpu(gpu, mqd_addr);
+	const struct v9_mqd *m;
+	u32 xcc, count = 0;
+
+	if (WARN_ON_ONCE(!first))
+		return 0;
+
+	for (xcc = 0; xcc < gpu->model->xccs; xcc++) {
+		m = (const void *)first + (u64)xcc * first->cp_mqd_stride_size;
+		if ((gpu->hiq.xccs & BIT(xcc)) &&
+		    ring_address(m) == ring_address(first) &&
+		    save_address(m) == save_address(first) +
+				       (u64)xcc * first->cp_hqd_ctx_save_size)
+			count++;
+	}
+
+	return count;
+}
+
 static void map_queue(struct sim_gpu *gpu, u32 pasid,
 		      const struct pm4_mes_map_queues *packet)
 {
+	u64 mqd_addr = ((u64)packet->mqd_addr_hi << 32) | packet->mqd_addr_lo;
 	struct sim_mapped_queue *queue = sim_new_mapped_queue(gpu);
 
 	if (!queue)
@@ -77,7 +113,8 @@ static void map_queue(struct sim_gpu *gpu, u32 pasid,
 	queue->pasid = pasid;
 	queue->doorbell = packet->bitfields3.doorbell_offset;
 	queue->engine = packet->bitfields2.engine_sel;
-	sim_aql_map(gpu, queue, ((u64)packet->mqd_addr_hi << 32) | packet->mqd_addr_lo);
+	queue->xccs = queue->engine ? 1 : count_xccs(gpu, mqd_addr);
+	sim_aql_map(gpu, queue, mqd_addr);
 }
 
 static void execute_run_list(struct sim_gpu *gpu,
@@ -208,19 +245,12 @@ bool sim_firmware_idle(struct sim_gpu *gpu)
 	return !hiq->thread || READ_ONCE(*hiq->wptr) == READ_ONCE(hiq->rptr);
 }
 
-int sim_hiq_load(struct amdgpu_device *adev, void *mqd, u32 pipe_id,
-		 u32 queue_id, u32 doorbell_off, u32 inst)
+static int start_hiq(struct sim_gpu *gpu, const struct v9_mqd *m)
 {
-	struct sim_gpu *gpu = to_sim_gpu(adev);
 	struct sim_hiq *hiq = &gpu->hiq;
-	struct v9_mqd *m = mqd;
 	struct task_struct *thread;
 
-	if (hiq->thread)
-		return -EBUSY;
-
-	hiq->ring = sim_gpu_to_cpu(gpu, ((u64)m->cp_hqd_pq_base_hi << 40) |
-					((u64)m->cp_hqd_pq_base_lo << 8));
+	hiq->ring = sim_gpu_to_cpu(gpu, ring_address(m));
 	hiq->ring_dwords = 2u << (m->cp_hqd_pq_control & 0x3f);
 	hiq->rptr_report = sim_gpu_to_cpu(gpu,
 			((u64)m->cp_hqd_pq_rptr_report_addr_hi << 32) |
@@ -240,12 +270,39 @@ int sim_hiq_load(struct amdgpu_device *adev, void *mqd, u32 pipe_id,
 	return 0;
 }
 
+static int join_hiq(struct sim_gpu *gpu, const struct v9_mqd *m)
+{
+	if (!gpu->hiq.thread || sim_gpu_to_cpu(gpu, ring_address(m)) != gpu->hiq.ring)
+		return -EINVAL;
+
+	return 0;
+}
+
+int sim_hiq_load(struct amdgpu_device *adev, void *mqd, u32 pipe_id,
+		 u32 queue_id, u32 doorbell_off, u32 inst)
+{
+	struct sim_gpu *gpu = to_sim_gpu(adev);
+	int r;
+
+	if (gpu->hiq.xccs & BIT(inst))
+		return -EBUSY;
+
+	r = inst ? join_hiq(gpu, mqd) : start_hiq(gpu, mqd);
+	if (!r)
+		gpu->hiq.xccs |= BIT(inst);
+
+	return r;
+}
+
 int amdgpu_amdkfd_unmap_hiq(struct amdgpu_device *adev, u32 doorbell_off, u32 inst)
 {
 	struct sim_hiq *hiq = &to_sim_gpu(adev)->hiq;
 
-	if (hiq->thread)
-		kthread_stop(hiq->thread);
+	hiq->xccs &= ~BIT(inst);
+	if (inst || !hiq->thread)
+		return 0;
+
+	kthread_stop(hiq->thread);
 	hiq->thread = NULL;
 
 	return 0;

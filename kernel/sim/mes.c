@@ -60,6 +60,7 @@ static int map_queue(struct sim_gpu *gpu, const struct mes_add_queue_input *inpu
 	queue->pasid = input->process_id;
 	queue->doorbell = input->doorbell_offset;
 	queue->engine = input->queue_type != MES_QUEUE_TYPE_COMPUTE;
+	queue->xccs = 1;
 	queue->gang = input->gang_context_addr;
 	sim_aql_map(gpu, queue, input->mqd_addr);
 

@@ -38,6 +38,7 @@ struct sim_model {
 	u32 gc_version;
 	u32 sdma_version;
 	int sdma_engines;
+	int xccs;
 	int simd_per_cu;
 	int waves_per_simd;
 	int lanes_per_wave;
@@ -61,6 +62,7 @@ struct sim_mapped_queue {
 	u32 pasid;
 	u32 doorbell;
 	u32 engine;	/* 0 compute, else SDMA */
+	u32 xccs;	/* number of XCCs that run it */
 	u64 gang;	/* MES: address of its context, which names the queue too */
 
 	/* aql.c: addresses in the process; 0 bytes: not an AQL queue */
@@ -70,9 +72,12 @@ struct sim_mapped_queue {
 	u32 ring_bytes;
 };
 
-/* The kernel's queue, as the firmware sees it */
+/* The kernel's queue, as the firmware sees it. All XCCs read the same ring, and
+ * the first one reports how far it is; one thread stands for all of them.
+ */
 struct sim_hiq {
 	struct task_struct *thread;
+	u32 xccs;	/* mask of those that were given the queue */
 	u32 *ring;
 	u32 ring_dwords;
 	u32 *rptr_report;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <set>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -14,7 +14,7 @@ struct FirmwarePackets {
 struct FirmwareState {
   uint32_t gpu_id = 0;
   FirmwarePackets packets;
-  std::set<uint32_t> mapped;  // doorbells
+  std::map<uint32_t, uint32_t> mapped;  // doorbells, and how many XCCs run the queue
 };
 
 std::vector<FirmwareState> firmware_state();
