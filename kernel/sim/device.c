@@ -149,6 +149,8 @@ static void fill_resources(struct sim_gpu *gpu,
 
 static void destroy_gpu(struct sim_gpu *gpu)
 {
+	if (gpu->reset_domain.wq)
+		flush_workqueue(gpu->reset_domain.wq);
 	if (gpu->adev.kfd.dev)
 		kgd2kfd_device_exit(gpu->adev.kfd.dev);
 	sim_mes_fini(gpu);
@@ -178,6 +180,7 @@ static struct sim_gpu *create_gpu(const struct sim_model *m, int index,
 	gpu->index = index;
 	gpu->adev.pdev = pdev;
 	mutex_init(&gpu->state_lock);
+	sim_reset_init(gpu);
 	r = sim_memory_init(gpu);
 	if (r)
 		goto fail;

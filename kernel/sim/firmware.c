@@ -294,16 +294,30 @@ int sim_hiq_load(struct amdgpu_device *adev, void *mqd, u32 pipe_id,
 	return r;
 }
 
+static void stop_hiq(struct sim_hiq *hiq)
+{
+	if (hiq->thread)
+		kthread_stop(hiq->thread);
+	hiq->thread = NULL;
+}
+
 int amdgpu_amdkfd_unmap_hiq(struct amdgpu_device *adev, u32 doorbell_off, u32 inst)
 {
 	struct sim_hiq *hiq = &to_sim_gpu(adev)->hiq;
 
 	hiq->xccs &= ~BIT(inst);
-	if (inst || !hiq->thread)
-		return 0;
-
-	kthread_stop(hiq->thread);
-	hiq->thread = NULL;
+	if (!inst)
+		stop_hiq(hiq);
 
 	return 0;
+}
+
+/* A reset: nothing is mapped, and the kernel's queue has to be loaded again. */
+void sim_firmware_stop(struct sim_gpu *gpu)
+{
+	stop_hiq(&gpu->hiq);
+	gpu->hiq.xccs = 0;
+	mutex_lock(&gpu->state_lock);
+	gpu->num_mapped = 0;
+	mutex_unlock(&gpu->state_lock);
 }

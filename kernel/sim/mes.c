@@ -71,10 +71,6 @@ static int unmap_queue(struct sim_gpu *gpu, const struct mes_remove_queue_input 
 {
 	struct sim_mapped_queue *queue = find_queue(gpu, input->doorbell_offset);
 
-	/* A reset has emptied the list; the driver does not know. */
-	if (!queue && gpu->counters.gpu_reset)
-		return 0;
-
 	if (!queue || queue->gang != input->gang_context_addr) {
 		gpu->counters.unknown++;
 		return -EINVAL;

@@ -89,6 +89,7 @@ struct sim_gpu {
 	const struct sim_model *model;
 	struct amdgpu_device adev;
 	struct amdgpu_reset_domain reset_domain;
+	struct work_struct reset_work;
 	struct drm_minor minor;
 	int index;
 	bool initialized;
@@ -153,6 +154,7 @@ void sim_aql_step(struct sim_gpu *gpu);
 int sim_hiq_load(struct amdgpu_device *adev, void *mqd, u32 pipe_id,
 		 u32 queue_id, u32 doorbell_off, u32 inst);
 bool sim_firmware_idle(struct sim_gpu *gpu);
+void sim_firmware_stop(struct sim_gpu *gpu);
 bool sim_firmware_hangs(void);
 void sim_wait_for_unmap(void);
 struct sim_mapped_queue *sim_new_mapped_queue(struct sim_gpu *gpu);
@@ -160,6 +162,9 @@ struct sim_mapped_queue *sim_new_mapped_queue(struct sim_gpu *gpu);
 /* mes.c */
 int sim_mes_init(struct sim_gpu *gpu);
 void sim_mes_fini(struct sim_gpu *gpu);
+
+/* reset.c */
+void sim_reset_init(struct sim_gpu *gpu);
 
 /* control.c */
 int sim_control_init(void);

@@ -197,20 +197,6 @@ int amdgpu_amdkfd_remove_gws_from_process(void *info, void *mem)
 	return 0;
 }
 
-/* Tests look for the count. Nothing is mapped after a reset; that amdgpu tells
- * amdkfd of it is left out.
- */
-void amdgpu_amdkfd_gpu_reset(struct amdgpu_device *adev)
-{
-	struct sim_gpu *gpu = to_sim_gpu(adev);
-
-	mutex_lock(&gpu->state_lock);
-	gpu->counters.gpu_reset++;
-	gpu->num_mapped = 0;
-	mutex_unlock(&gpu->state_lock);
-	dev_warn(adev->dev, "kfd_sim: GPU reset requested\n");
-}
-
 /* Not there */
 int amdgpu_amdkfd_criu_resume(void *p)
 {

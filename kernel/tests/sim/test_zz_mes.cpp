@@ -1,4 +1,4 @@
-// MES that does not answer. Last, because the driver marks all queues as reset.
+// MES that does not answer, and the reset that follows. Last, as test_zz_hang.cpp says.
 #include <array>
 
 #include "firmware.h"
@@ -8,7 +8,7 @@
 namespace {
 
 void wait_for_the_reset(const FirmwareCount& count) {
-  wait_until([&] { return count.since().reset != 0; }, "no reset is asked for");
+  wait_until([&] { return count.since().reset != 0; }, "the GPU is not reset");
   CHECK_EQ(count.since().reset, 1u);
 }
 
@@ -30,7 +30,8 @@ TEST(zz_a_removal_that_fails_is_the_error_of_its_entry_alone) {
   wait_for_the_reset(count);
   // All of them are held and stay stopped, whether MES has followed or not.
   for (const kfd_preempt_entry& e : entries)
-    CHECK_EQ(status().find(e.target, e.queue_id)->flags, unsigned{KFD_HQD_QUEUE_HELD});
+    CHECK_EQ(status().find(e.target, e.queue_id)->flags,
+             unsigned{KFD_HQD_QUEUE_HELD | KFD_HQD_QUEUE_EVICTED});
   CHECK_EQ(status().args.active_queues, 0u);
 }
 
@@ -43,10 +44,10 @@ TEST(zz_a_queue_that_mes_does_not_take_back_is_stopped_but_not_held) {
   FirmwareCount count;
   set_parameter("mes_fail", 1);
   CHECK_EQ(release(self(), lease, entry(peer.pid(), queue)), -EIO);
-  CHECK_EQ(status().find(peer.pid(), queue)->flags, 0u);
   CHECK_EQ(status().find(peer.pid(), queue)->num_holds, 0u);
   CHECK_EQ(status().args.active_queues, 0u);
   wait_for_the_reset(count);
+  CHECK_EQ(status().find(peer.pid(), queue)->flags, unsigned{KFD_HQD_QUEUE_EVICTED});
   // It is not there to be removed again.
   CHECK_EQ(peer.destroy_queue(queue), 0);
   CHECK_EQ(count.since().remove, 0u);
