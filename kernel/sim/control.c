@@ -5,7 +5,7 @@
  *   state     what the firmware was told and which queues are mapped:
  *               gpu ID set_resources N run_list N unmap N query N write N
  *                   unknown N reset N add N remove N mapped N
- *               queue ID pasid N doorbell N engine N xccs N
+ *               queue ID pasid N doorbell N engine N xccs N level N
  *             Reading waits until the firmware has nothing left to do.
  *   evict     write a pid: evict its queues, as memory management does
  *   restore   write a pid: undo one eviction
@@ -51,9 +51,10 @@ static void show_gpu(struct seq_file *m, struct sim_gpu *gpu)
 		   gpu->counters.gpu_reset, gpu->counters.add_queue,
 		   gpu->counters.remove_queue, gpu->num_mapped);
 	for (i = 0; i < gpu->num_mapped; i++)
-		seq_printf(m, "queue %u pasid %u doorbell %u engine %u xccs %u\n", id,
-			   gpu->mapped[i].pasid, gpu->mapped[i].doorbell,
-			   gpu->mapped[i].engine, gpu->mapped[i].xccs);
+		seq_printf(m, "queue %u pasid %u doorbell %u engine %u xccs %u level %u\n",
+			   id, gpu->mapped[i].pasid, gpu->mapped[i].doorbell,
+			   gpu->mapped[i].engine, gpu->mapped[i].xccs,
+			   gpu->mapped[i].level);
 	mutex_unlock(&gpu->state_lock);
 }
 

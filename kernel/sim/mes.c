@@ -62,6 +62,7 @@ static int map_queue(struct sim_gpu *gpu, const struct mes_add_queue_input *inpu
 	queue->engine = input->queue_type != MES_QUEUE_TYPE_COMPUTE;
 	queue->xccs = 1;
 	queue->gang = input->gang_context_addr;
+	queue->level = input->gang_global_priority_level;
 	sim_aql_map(gpu, queue, input->mqd_addr);
 
 	return 0;

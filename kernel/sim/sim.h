@@ -64,6 +64,7 @@ struct sim_mapped_queue {
 	u32 engine;	/* 0 compute, else SDMA */
 	u32 xccs;	/* number of XCCs that run it */
 	u64 gang;	/* MES: address of its context, which names the queue too */
+	u32 level;	/* MES: its priority band */
 
 	/* aql.c: addresses in the process; 0 bytes: not an AQL queue */
 	u64 ring;

@@ -41,12 +41,14 @@ constexpr u32 kPreemptCapQueues = 1u << 0;       // 0xe2 to 0xe6
 constexpr u32 kPreemptCapStatus = 1u << 1;       // GET_HQD_STATUS
 constexpr u32 kPreemptCapReservation = 1u << 2;  // SET_HQD_RESERVATION
 constexpr u32 kPreemptCapEarly = 1u << 3;        // the calls of early.h
+constexpr u32 kPreemptCapDemote = 1u << 4;       // preempt_demote, on GPUs with MES
 
-// enum kfd_ioc_preempt_type: what happens to running waves. Only saving is offered.
+// enum kfd_ioc_preempt_type: what happens to running waves.
 enum PreemptType : u32 {
   preempt_drain = 0,  // EOPNOTSUPP
   preempt_reset = 1,  // EOPNOTSUPP
   preempt_save = 2,
+  preempt_demote = 3,  // they run on, after all that are not demoted; EOPNOTSUPP without MES
 };
 
 // kfd_ioctl_preempt_caps_args
@@ -135,6 +137,7 @@ constexpr u32 kHqdQueueEvicted = 1u << 1;
 constexpr u32 kHqdQueueSuspended = 1u << 2;  // by a debugger
 constexpr u32 kHqdQueueHeld = 1u << 3;       // by a lease
 constexpr u32 kHqdQueueWaiting = 1u << 4;    // for a slot that is not reserved
+constexpr u32 kHqdQueueDemoted = 1u << 5;    // active or not, by a lease
 
 // kfd_hqd_queue
 struct HqdQueue {

@@ -8,7 +8,7 @@ TEST(capabilities_tell_the_version_and_the_limits) {
   kfd_ioctl_preempt_caps_args caps = {};
   CHECK_EQ(self().ioctl(AMDKFD_IOC_GET_PREEMPT_CAPS, &caps), 0);
   CHECK_EQ(caps.version, 1u);
-  CHECK_EQ(caps.flags, 15u);
+  CHECK_EQ(caps.flags, 31u);
   CHECK_EQ(caps.max_entries, 4096u);
   CHECK_EQ(caps.max_grace_period, 255u);
 }
@@ -112,7 +112,7 @@ TEST(a_call_that_is_wrong_as_a_whole_does_nothing) {
     args.type = type;
     CHECK_EQ(self().ioctl(AMDKFD_IOC_PREEMPT_QUEUE, &args), -EOPNOTSUPP);
   }
-  args.type = 3;
+  args.type = 4;
   CHECK_EQ(self().ioctl(AMDKFD_IOC_PREEMPT_QUEUE, &args), -EINVAL);
   args.type = KFD_IOC_PREEMPT_SAVE;
   args.grace_period = 256;
@@ -125,6 +125,32 @@ TEST(a_call_that_is_wrong_as_a_whole_does_nothing) {
   }
   close(other);
   CHECK(runs(peer.pid(), queue));
+}
+
+TEST(only_mes_can_demote_a_queue) {
+  needs_run_lists();
+  Peer peer;
+  Lease lease;
+  int queue = peer.create_queue(0, 7);
+  kfd_ioctl_preempt_queue_args args = {};
+  args.entry = entry(peer.pid(), queue);
+  args.lease_fd = lease;
+  args.type = KFD_IOC_PREEMPT_DEMOTE;
+  CHECK_EQ(self().ioctl(AMDKFD_IOC_PREEMPT_QUEUE, &args), -EOPNOTSUPP);
+  args.entry = entry(peer.pid(), 77);
+  CHECK_EQ(self().ioctl(AMDKFD_IOC_PREEMPT_QUEUE, &args), -ENOENT);
+  std::vector<kfd_preempt_entry> entries = {entry(peer.pid(), queue), entry(peer.pid(), 77)};
+  kfd_ioctl_batch_queues_args list = {};
+  list.entries_ptr = reinterpret_cast<uint64_t>(entries.data());
+  list.num_entries = 2;
+  list.lease_fd = lease;
+  list.type = KFD_IOC_PREEMPT_DEMOTE;
+  CHECK_EQ(self().ioctl(AMDKFD_IOC_BATCH_UNMAP_QUEUES, &list), 0);
+  CHECK_EQ(list.num_done, 0u);
+  CHECK_EQ(entries[0].status, -EOPNOTSUPP);
+  CHECK_EQ(entries[1].status, -ENOENT);
+  CHECK(runs(peer.pid(), queue));
+  CHECK_EQ(status().args.held_queues, 0u);
 }
 
 TEST(a_grace_period_costs_no_further_unmap) {

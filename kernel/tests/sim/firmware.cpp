@@ -29,7 +29,7 @@ std::vector<FirmwareState> firmware_state() {
   std::string line, kind, word;
   while (std::getline(file, line)) {
     std::istringstream in(line);
-    uint32_t id = 0, value = 0, doorbell = 0, xccs = 0;
+    uint32_t id = 0, value = 0, doorbell = 0;
     in >> kind >> id;
     if (kind == "gpu") {
       FirmwareState gpu;
@@ -39,8 +39,9 @@ std::vector<FirmwareState> firmware_state() {
           p.write >> word >> p.unknown >> word >> p.reset >> word >> p.add >> word >> p.remove;
       gpus.push_back(gpu);
     } else {
-      in >> word >> value >> word >> doorbell >> word >> value >> word >> xccs;
-      gpus.back().mapped[doorbell] = xccs;
+      in >> word >> value >> word >> doorbell >> word >> value;
+      MappedQueue& queue = gpus.back().mapped[doorbell];
+      in >> word >> queue.xccs >> word >> queue.level;
     }
   }
   if (gpus.empty())

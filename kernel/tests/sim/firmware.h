@@ -11,10 +11,15 @@ struct FirmwarePackets {
   uint64_t add = 0, remove = 0;  // MES
 };
 
+struct MappedQueue {
+  uint32_t xccs = 0;   // how many run it
+  uint32_t level = 0;  // of MES: 0 the lowest, 1 normal
+};
+
 struct FirmwareState {
   uint32_t gpu_id = 0;
   FirmwarePackets packets;
-  std::map<uint32_t, uint32_t> mapped;  // doorbells, and how many XCCs run the queue
+  std::map<uint32_t, MappedQueue> mapped;  // by doorbell
 };
 
 std::vector<FirmwareState> firmware_state();

@@ -15,12 +15,12 @@ constexpr uid_t ordinary_user = 1000;
 
 // The firmware knows queues by their doorbells.
 std::set<QueueName> mapped_queues(unsigned gpu) {
-  std::map<uint32_t, uint32_t> doorbells = firmware_state().at(gpu).mapped;
+  std::map<uint32_t, MappedQueue> doorbells = firmware_state().at(gpu).mapped;
   std::set<QueueName> queues;
   for (const kfd_hqd_queue& q : status(gpu).queues)
     if (doorbells.erase(q.doorbell_off) != 0)
       queues.insert({static_cast<int>(q.pid), static_cast<int>(q.queue_id)});
-  for (auto& [unknown, xccs] : doorbells) queues.insert({-1, static_cast<int>(unknown)});
+  for (auto& [unknown, queue] : doorbells) queues.insert({-1, static_cast<int>(unknown)});
   return queues;
 }
 

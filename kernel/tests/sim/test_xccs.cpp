@@ -11,7 +11,7 @@ uint32_t xccs_that_run(int pid, int queue, unsigned gpu) {
   const uint32_t doorbell = status(gpu).find(pid, queue)->doorbell_off;
   const FirmwareState state = firmware_state().at(gpu);
   auto found = state.mapped.find(doorbell);
-  return found == state.mapped.end() ? 0 : found->second;
+  return found == state.mapped.end() ? 0 : found->second.xccs;
 }
 
 }  // namespace

@@ -69,3 +69,22 @@ TEST(zz_a_lease_ends_even_if_mes_takes_nothing_back) {
   CHECK_EQ(status().args.active_queues, 0u);
   wait_for_the_reset(count);
 }
+
+TEST(zz_a_queue_that_mes_does_not_take_back_demoted_is_stopped) {
+  needs_mes();
+  Peer peer;
+  Lease lease;
+  int queue = peer.create_queue(0, 5);
+  kfd_ioctl_preempt_queue_args args = {};
+  args.entry = entry(peer.pid(), queue);
+  args.lease_fd = lease;
+  args.type = KFD_IOC_PREEMPT_DEMOTE;
+  FirmwareCount count;
+  set_parameter("mes_fail", 2);  // the addition, after the removal
+  CHECK_EQ(self().ioctl(AMDKFD_IOC_PREEMPT_QUEUE, &args), -EIO);
+  CHECK_EQ(status().args.active_queues, 0u);
+  wait_for_the_reset(count);
+  CHECK_EQ(status().find(peer.pid(), queue)->flags,
+           unsigned{KFD_HQD_QUEUE_DEMOTED | KFD_HQD_QUEUE_EVICTED});
+  CHECK_EQ(peer.destroy_queue(queue), 0);
+}

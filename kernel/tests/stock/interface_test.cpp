@@ -53,8 +53,8 @@ TEST(Patched, SaysWhichCallsThereAre) {
   abi::PreemptCapsArgs caps{};
   EXPECT_EQ(kfd.call(abi::kfd_get_preempt_caps, caps), 0);
   EXPECT_EQ(caps.version, abi::kPreemptVersion);
-  EXPECT_EQ(caps.flags,
-            abi::kPreemptCapQueues | abi::kPreemptCapStatus | abi::kPreemptCapReservation);
+  EXPECT_EQ(caps.flags, abi::kPreemptCapQueues | abi::kPreemptCapStatus |
+                            abi::kPreemptCapReservation | abi::kPreemptCapDemote);
   EXPECT_EQ(caps.max_entries, abi::kPreemptMaxEntries);
 }
 

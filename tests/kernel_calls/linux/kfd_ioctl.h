@@ -113,6 +113,7 @@ constexpr unsigned KFD_PREEMPT_LEASE_RENEW = gp::abi::preempt_lease_renew;
 constexpr unsigned KFD_IOC_PREEMPT_DRAIN = gp::abi::preempt_drain;
 constexpr unsigned KFD_IOC_PREEMPT_RESET = gp::abi::preempt_reset;
 constexpr unsigned KFD_IOC_PREEMPT_SAVE = gp::abi::preempt_save;
+constexpr unsigned KFD_IOC_PREEMPT_DEMOTE = gp::abi::preempt_demote;
 constexpr unsigned KFD_HQD_QUEUE_ACTIVE = gp::abi::kHqdQueueActive;
 constexpr unsigned KFD_HQD_QUEUE_HELD = gp::abi::kHqdQueueHeld;
 constexpr unsigned KFD_HQD_STATUS_MES = gp::abi::kHqdMes;

@@ -15,7 +15,8 @@ namespace {
 // The scheduler saves, or resets all queues of a process.
 int check_type(u32 type) {
   switch (type) {
-    case abi::preempt_save: return 0;
+    case abi::preempt_save:
+    case abi::preempt_demote: return 0;
     case abi::preempt_drain:
     case abi::preempt_reset: return -EOPNOTSUPP;
     default: return -EINVAL;
@@ -61,6 +62,7 @@ int run_batch(Call& call, abi::BatchQueuesArgs& args,
   request.*list = array.entries();
   request.grace_period = args.grace_period;
   request.timeout_ms = args.timeout_ms;
+  request.demote = args.type == abi::preempt_demote;
   if (const int error = run_under_lease(call, args.lease_fd, request)) {
     return error;
   }
@@ -99,6 +101,7 @@ std::vector<abi::HqdQueue> as_seen_by(pid_t caller, const std::vector<abi::HqdQu
 int get_preempt_caps(Call& call, abi::PreemptCapsArgs& args) {
   args.version = abi::kPreemptVersion;
   args.flags = abi::kPreemptCapQueues | abi::kPreemptCapStatus | abi::kPreemptCapReservation |
+               abi::kPreemptCapDemote |
                (call.module.config.early_ioctls ? abi::kPreemptCapEarly : 0);
   args.max_entries = abi::kPreemptMaxEntries;
   args.max_grace_period = abi::kPreemptMaxGracePeriod;
@@ -131,6 +134,7 @@ int preempt_queue(Call& call, abi::PreemptQueueArgs& args) {
   request.preempt = {&args.entry, 1};
   request.grace_period = args.grace_period;
   request.timeout_ms = args.timeout_ms;
+  request.demote = args.type == abi::preempt_demote;
   return result_of(run_under_lease(call, args.lease_fd, request), args.entry);
 }
 
@@ -159,7 +163,7 @@ int swap_queues(Call& call, abi::SwapQueuesArgs& args) {
     return error;
   }
   const PreemptRequest request{preempt.entries(), resume.entries(), args.grace_period,
-                               args.timeout_ms};
+                               args.timeout_ms, args.type == abi::preempt_demote};
   error = run_under_lease(call, args.lease_fd, request);
   error = error ? error : preempt.write();
   return error ? error : resume.write();

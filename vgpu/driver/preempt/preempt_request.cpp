@@ -134,12 +134,14 @@ class PreemptList {
 
 struct Running {
   PreemptList preempt, resume;
+  bool demote;
   bool has_deadline;
   Clock::time_point deadline;
 
   Running(const Call& call, const PreemptRequest& request)
       : preempt(call, request.preempt),
         resume(call, request.resume),
+        demote(request.demote),
         has_deadline(request.timeout_ms != 0),
         deadline(Clock::now() + std::chrono::milliseconds(request.timeout_ms)) {}
 };
@@ -172,7 +174,7 @@ void run_on_node(Node& node, const Lease& lease, Running& running) {
   }
   bool changed = false;
   running.preempt.flip(node, [&](ProcessDevice& device, u32 queue_id) {
-    return dqm.hold(device, queue_id, lease, &changed);
+    return dqm.hold(device, queue_id, lease, running.demote, &changed);
   });
   running.resume.flip(node, [&](ProcessDevice& device, u32 queue_id) {
     return dqm.release(device, queue_id, lease, &changed);

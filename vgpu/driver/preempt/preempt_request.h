@@ -12,7 +12,8 @@ namespace vgpu::driver {
 struct PreemptRequest {
   std::span<abi::PreemptEntry> preempt, resume;  // each gets its status
   u32 grace_period = 0;
-  u32 timeout_ms = 0;  // longest wait for others at the same GPU; 0: no limit
+  u32 timeout_ms = 0;   // longest wait for others at the same GPU; 0: no limit
+  bool demote = false;  // instead of stopping them
 };
 
 // 0, or the error of the call as a whole: nothing was done then, and no status is set.

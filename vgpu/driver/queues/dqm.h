@@ -61,7 +61,7 @@ class Dqm {
 
   // One queue, or kPreemptAllQueues of the process, those it will create too. 0,
   // kPreemptUnchanged, or -ENOENT: not on this GPU, -EOPNOTSUPP: its waves cannot be saved.
-  int hold(ProcessDevice& device, u32 queue_id, const Lease& lease, bool* changed);
+  int hold(ProcessDevice& device, u32 queue_id, const Lease& lease, bool demote, bool* changed);
   // Only what this lease holds. 0, kPreemptUnchanged, or -ENOENT.
   int release(ProcessDevice& device, u32 queue_id, const Lease& lease, bool* changed);
   // Everything the lease holds here, and its reservation.

@@ -78,7 +78,7 @@ bool Dqm::update_held(const Hold& gone_or_new) {
   return changed;
 }
 
-int Dqm::hold(ProcessDevice& device, u32 queue_id, const Lease& lease, bool* changed) {
+int Dqm::hold(ProcessDevice& device, u32 queue_id, const Lease& lease, bool demote, bool* changed) {
   const bool all = queue_id == abi::kPreemptAllQueues;
   const Queue* queue = all ? nullptr : find_by_id(device, queue_id);
   if (device.is_terminated || (!all && !queue)) {
@@ -88,7 +88,8 @@ int Dqm::hold(ProcessDevice& device, u32 queue_id, const Lease& lease, bool* cha
   const bool can_save = std::all_of(
       device.queues.begin(), device.queues.end(),
       [&](const QueuePtr& each) { return !wanted.covers(*each) || can_save_waves(*each); });
-  if (!can_save) {
+  // Demoting is for GPUs with MES, which these are not.
+  if (!can_save || demote) {
     return -EOPNOTSUPP;
   }
   if (std::find(holds_.begin(), holds_.end(), wanted) != holds_.end()) {
