@@ -13,7 +13,7 @@ CMAKE_ARGS ?=
 TESTS ?= .
 SOAK ?= 1h
 
-.PHONY: help deps build test test-san test-kernel test-kernel-full dkms-deb fuzz bench demo install format format-check lint clean
+.PHONY: help deps test-deps build test test-san test-kernel test-kernel-full dkms-deb fuzz bench demo install format format-check lint clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -21,11 +21,14 @@ help: ## Show this list
 deps: ## Install the packages that are missing (apt)
 	@scripts/install-deps
 
+test-deps: deps ## Install also what some tests look at results with: Chromium, protoc (apt)
+	@scripts/install-deps --test
+
 build: deps ## Build everything into build/ (programs in build/bin, libraries in build/lib)
 	@cmake --preset release -B $(BUILD) $(CMAKE_ARGS) > /dev/null
 	@cmake --build $(BUILD) -j $(JOBS)
 
-test: build ## Build and run all tests (TESTS=<regex> runs some of them)
+test: test-deps build ## Build and run all tests (TESTS=<regex> runs some of them)
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) -R '$(TESTS)'
 
 test-san: deps ## Build and run the tests again under AddressSanitizer and ThreadSanitizer
