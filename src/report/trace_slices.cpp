@@ -7,8 +7,11 @@
 namespace gp::report {
 namespace {
 
-// An order of the scheduler, from the decision to the last answer so far.
+// An order of the scheduler, from the decision to the last answer so far. A stop may be decided
+// before the start before it was answered, and the other way round: the answers come later, in the
+// order of the decisions.
 struct Order {
+  SliceKind kind{};
   u64 decided_ns = 0;
   std::optional<u64> answered_ns;
 };
@@ -33,8 +36,8 @@ class Follower {
   }
 
   void finish(u64 now_ns) {
-    finish_order(stop_, SliceKind::stop, now_ns);
-    finish_order(start_, SliceKind::start, now_ns);
+    finish_order(stop_, now_ns);
+    finish_order(start_, now_ns);
     leave_gpu_until_now(now_ns);
     free_at(now_ns);
     open_.reset();
@@ -53,20 +56,18 @@ class Follower {
     if (line.event == "busy" || line.event == "idle") {
       set_busy(now, line.event == "busy");
     } else if (line.event == "stop_decided") {
-      finish_order(stop_, SliceKind::stop, now);
-      finish_order(start_, SliceKind::start, now);
-      stop_ = Order{now, {}};
+      finish_order(stop_, now);
+      stop_ = Order{SliceKind::stop, now, {}};
     } else if (line.event == "start_decided") {
-      finish_order(start_, SliceKind::start, now);
-      start_ = Order{now, {}};
+      finish_order(start_, now);
+      start_ = Order{SliceKind::start, now, {}};
     } else if (line.event == "process_stopped") {
-      stop_ = stop_.value_or(Order{now - static_cast<u64>(line.value), {}});
-      stop_->answered_ns = now;
+      answer(stop_, SliceKind::stop, line);
+      end_if_older(start_, *stop_);
       off_ns_ = now;  // of several processes the last counts
     } else if (line.event == "process_started") {
-      start_ = start_.value_or(Order{now - static_cast<u64>(line.value), {}});
-      start_->answered_ns = now;
-      finish_order(stop_, SliceKind::stop, now);
+      answer(start_, SliceKind::start, line);
+      end_if_older(stop_, *start_);
       leave_gpu_until_now(now);
     } else if (line.event == "lease_ended") {
       moment(SliceKind::lease_ended, now);
@@ -129,9 +130,27 @@ class Follower {
     }
   }
 
-  void finish_order(std::optional<Order>& order, SliceKind kind, u64 now_ns) {
+  // Of an order whose decision is lost, the answer says how long ago it was.
+  static void answer(std::optional<Order>& order, SliceKind kind, const TraceLine& line) {
+    order = order.value_or(Order{kind, line.time_ns - static_cast<u64>(line.value), {}});
+    order->answered_ns = line.time_ns;
+  }
+
+  // A newer order was answered: one that is older is over. If nobody answered it, nobody will, and
+  // it lasted until the newer was decided.
+  void end_if_older(std::optional<Order>& order, const Order& newer) {
+    if (order && order->decided_ns <= newer.decided_ns) {
+      finish_order(order, newer.decided_ns);
+    }
+  }
+
+  // Orders of one kind follow each other: a track's slices must nest.
+  void finish_order(std::optional<Order>& order, u64 now_ns) {
     if (order) {
-      add(kind, order->decided_ns, order->answered_ns.value_or(now_ns));
+      u64& done_ns = order->kind == SliceKind::stop ? stops_done_ns_ : starts_done_ns_;
+      const u64 end_ns = order->answered_ns.value_or(now_ns);
+      add(order->kind, std::min(std::max(order->decided_ns, done_ns), end_ns), end_ns);
+      done_ns = end_ns;
       order.reset();
     }
   }
@@ -148,10 +167,11 @@ class Follower {
   std::vector<std::pair<u64, u64>> could_run_;  // shown if it never says whether it is busy
   std::set<pid_t> pids_;
   bool seen_ = false, busy_ = false, said_busy_ = false;
-  std::optional<u64> open_;        // could run since, or since its last stop
-  std::optional<u64> running_ns_;  // had work since
-  std::optional<u64> off_ns_;      // could not run since
-  std::optional<Order> stop_, start_;
+  std::optional<u64> open_;            // could run since, or since its last stop
+  std::optional<u64> running_ns_;      // had work since
+  std::optional<u64> off_ns_;          // could not run since
+  std::optional<Order> stop_, start_;  // the last of each
+  u64 stops_done_ns_ = 0, starts_done_ns_ = 0;
 };
 
 }  // namespace

@@ -58,6 +58,30 @@ TEST(TraceTimeline, AStopWhoseDecisionIsLostStartsWhereTheAnswerSays) {
             (Lines{"offline stopped 1300-10000", "scheduler stop 1010-1300"}));
 }
 
+TEST(TraceTimeline, AStopDecidedWhileTheStartIsUnderWayIsOneStopAndOneStart) {
+  const std::string trace = event(0, 1000, "stop_decided", "offline", 1) +
+                            event(1, 1300, "process_stopped", "offline", 1, 11, 300'000) +
+                            event(2, 2000, "start_decided", "offline", 1) +
+                            event(3, 2400, "stop_decided", "offline", 1) +
+                            event(4, 2600, "process_started", "offline", 1, 11, 600'000) +
+                            event(5, 2900, "process_stopped", "offline", 1, 11, 300'000);
+  EXPECT_EQ(timeline(trace), (Lines{"offline may run 1000-1300", "offline may run 2600-2900",
+                                    "offline stopped 1300-2600", "offline stopped 2900-10000",
+                                    "scheduler start 2000-2600", "scheduler stop 1000-1300",
+                                    "scheduler stop 2400-2900"}));
+}
+
+TEST(TraceTimeline, AStartThatAStopOvertookLastedUntilTheStopWasDecided) {
+  const std::string trace = event(0, 2000, "start_decided", "offline", 1) +
+                            event(1, 2400, "stop_decided", "offline", 1) +
+                            event(2, 2900, "process_stopped", "offline", 1, 11, 500'000) +
+                            event(3, 4000, "start_decided", "offline", 1) +
+                            event(4, 4100, "process_started", "offline", 1, 11, 100'000);
+  const Lines lines = timeline(trace);
+  EXPECT_TRUE(std::count(lines.begin(), lines.end(), "scheduler start 2000-2400"));
+  EXPECT_TRUE(std::count(lines.begin(), lines.end(), "scheduler start 4000-4100"));
+}
+
 TEST(TraceTimeline, AJobIsStoppedWhenTheLastOfItsProcessesIs) {
   const std::string trace = event(0, 100, "process_joined", "offline", 1, 11) +
                             event(1, 100, "process_joined", "offline", 1, 12) +
@@ -131,12 +155,17 @@ RC_GTEST_PROP(TraceTimeline, WhateverHappensAJobIsInOneStateAtATime, ()) {
                      *rc::gen::inRange<pid_t>(1, 3), *rc::gen::inRange<i64>(0, 3)});
   }
   std::map<u64, u64> free_from;
+  std::map<std::pair<u64, SliceKind>, u64> ordered_from;  // of one kind, a job has one at a time
   for (const Slice& slice : slices_of(lines, now + 5).slices) {
     RC_ASSERT(slice.start_ns <= slice.end_ns);
     RC_ASSERT(slice.end_ns <= now + 5);
     if (!is_of_scheduler(slice.kind)) {
       RC_ASSERT(slice.start_ns >= free_from[slice.job]);
       free_from[slice.job] = slice.end_ns;
+    } else if (slice.kind == SliceKind::stop || slice.kind == SliceKind::start) {
+      u64& from = ordered_from[{slice.job, slice.kind}];
+      RC_ASSERT(slice.start_ns >= from);
+      from = slice.end_ns;
     }
   }
 }
