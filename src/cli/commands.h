@@ -49,8 +49,9 @@ struct DemoOptions {
   std::string output = "gpreempt-demo";  // a directory for results.json and report.html
   std::string json;                      // a file for the phases; empty: none
   std::string socket;                    // of the daemon; empty: the usual one, or one of its own
-  std::chrono::milliseconds duration = std::chrono::seconds(15);  // of each phase
-  bool virtual_gpu = false;                                       // even if there is a GPU
+  std::chrono::milliseconds duration = std::chrono::seconds(15);  // of each phase, in all rounds
+  unsigned rounds = 3;
+  bool virtual_gpu = false;  // even if there is a GPU
 };
 int demo(const DemoOptions& options);
 

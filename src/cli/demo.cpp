@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 
@@ -10,17 +11,28 @@
 #include "cli/exit_code.h"
 #include "cli/ground.h"
 #include "cli/text_table.h"
+#include "demo/phases.h"
 #include "demo/summary.h"
 #include "report/files.h"
 #include "report/report.h"
+#include "report/rounds.h"
 #include "report/verdict.h"
 
 namespace gp::cli {
 namespace {
 
 std::vector<std::string> words_of(const DemoOptions& options) {
-  std::vector<std::string> words = {"demo", "--output", options.output, "--duration",
-                                    fmt::format("{}ms", options.duration.count())};
+  const DemoOptions usual;
+  std::vector<std::string> words = {"demo"};
+  if (options.output != usual.output) {
+    words.insert(words.end(), {"--output", options.output});
+  }
+  if (options.duration != usual.duration) {
+    words.insert(words.end(), {"--duration", fmt::format("{}ms", options.duration.count())});
+  }
+  if (options.rounds != usual.rounds) {
+    words.insert(words.end(), {"--rounds", std::to_string(options.rounds)});
+  }
   if (!options.json.empty()) {
     words.insert(words.end(), {"--json", options.json});
   }
@@ -34,6 +46,18 @@ std::string milliseconds(const std::optional<double>& value) {
   return value ? fmt::format("{:.1f}", *value) : "";
 }
 
+std::string milliseconds(const std::optional<report::Spread>& spread) {
+  return spread ? fmt::format("{:.1f}-{:.1f}", spread->lowest, spread->highest) : "";
+}
+
+std::string speed(const std::optional<double>& value) {
+  return value ? fmt::format("{:.2f}", *value) : "";
+}
+
+std::string speed(const std::optional<report::Spread>& spread) {
+  return spread ? fmt::format("{:.2f}-{:.2f}", spread->lowest, spread->highest) : "";
+}
+
 std::string table(const report::Results& results) {
   std::vector<Row> rows;
   for (const report::Phase& phase : results.phases) {
@@ -42,16 +66,21 @@ std::string table(const report::Results& results) {
     rows.push_back(
         {summary.name, milliseconds(summary.online_p50_ms), milliseconds(summary.online_p99_ms),
          milliseconds(summary.online_max_ms), online ? std::to_string(summary.requests) : "",
-         summary.offline_steps_per_s ? fmt::format("{:.2f}", *summary.offline_steps_per_s) : "",
+         speed(summary.offline_steps_per_s),
          online && summary.offline_steps_per_s ? std::to_string(summary.preemptions) : "",
          summary.checksum_ok ? (*summary.checksum_ok ? "yes" : "NO") : ""});
+    if (phase.rounds.size() > 1) {
+      rows.push_back({"  rounds", milliseconds(report::latency_spread(phase, 0.5)),
+                      milliseconds(report::latency_spread(phase, 0.99)), "", "",
+                      speed(report::speed_spread(phase)), "", ""});
+    }
   }
   return layout({{"PHASE"},
                  {"P50 MS", true},
                  {"P99 MS", true},
                  {"MAX MS", true},
                  {"REQUESTS", true},
-                 {"OFFLINE STEPS/S", true},
+                 {"STEPS/S", true},
                  {"PREEMPTIONS", true},
                  {"DATA INTACT"}},
                 rows);
@@ -83,20 +112,35 @@ void print(const report::Results& results, const DemoOptions& options) {
   if (environment.virtual_gpu) {
     fmt::print("The virtual GPU is an interpreter: its times are not those of hardware.\n");
   }
-  fmt::print("\n{}\n", table(results));
+  fmt::print("\n{}", table(results));
+  if (options.rounds > 1) {
+    fmt::print(
+        "Latencies of all {} rounds together, steps/s their median; rounds: lowest-highest.\n",
+        options.rounds);
+  }
+  fmt::print("\n");
   for (const report::Criterion& criterion : results.criteria) {
     fmt::print("{:<6} {}\n", report::is_met(criterion) ? "ok" : "FAILED",
                criterion_text(criterion));
   }
-  fmt::print("\n{}/{}\n", options.output, report::kPageFile);
+  fmt::print("\nThe report: {}/{}\n", options.output, report::kPageFile);
 }
 
 bool all_intact(const report::Results& results) {
-  bool intact = true;
-  for (const report::Phase& phase : results.phases) {
-    intact &= !phase.offline_steps_per_s || phase.checksum_ok.value_or(false);
-  }
-  return intact;
+  return std::ranges::all_of(results.phases, [](const report::Phase& phase) {
+    return phase.name == demo::kOnlineAlone || phase.checksum_ok.value_or(false);
+  });
+}
+
+// A minute and a half is long if nobody says what is going on.
+void announce(const DemoOptions& options) {
+  constexpr std::chrono::seconds kPrograms{3};  // that they take to start, each time
+  const auto whole = 4 * (options.duration + options.rounds * kPrograms);
+  fmt::print(stderr,
+             "A server (online) and a trainer (offline) use the GPU: each alone, both without\n"
+             "gpreempt, both with it; {} {} of that, about {} s in all.\n",
+             options.rounds, options.rounds == 1 ? "round" : "rounds",
+             std::chrono::duration_cast<std::chrono::seconds>(whole).count());
 }
 
 }  // namespace
@@ -107,8 +151,9 @@ int demo(const DemoOptions& options) {
   if (!ground) {
     return report(ground.error());
   }
-  auto results =
-      demo::run(ground->places, {options.duration, options.socket, ground->end_signals.get()});
+  announce(options);
+  auto results = demo::run(ground->places, {options.duration, options.rounds, options.socket,
+                                            ground->end_signals.get()});
   if (!results) {
     if (results.error().code == EINTR) {
       std::fputs("gpreempt: the demo was ended\n", stderr);

@@ -3,18 +3,22 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <optional>
 
 #include "base/arguments.h"
-#include "demo/phases.h"
 #include "demo/progress.h"
 #include "demo/summary.h"
 #include "demo/surroundings.h"
+#include "demo/turns.h"
 
 namespace gp::demo {
 namespace {
+
+// Some requests and some steps must fit into it.
+constexpr std::chrono::milliseconds kShortestRound{500};
 
 // The daemon the user names, or the machine's own; empty if there is none. The usual place is that
 // of the machine's GPUs: for a virtual one there is no daemon.
@@ -24,19 +28,6 @@ Result<std::optional<Scheduler>> find_running(const std::string& socket) {
   }
   auto usual = on_virtual_gpu() ? Error{ENODEV, "", ""} : Scheduler::connect("");
   return usual ? std::optional(std::move(*usual)) : std::nullopt;
-}
-
-std::string outcome_text(const report::Phase& phase) {
-  const PhaseSummary summary = summarise(phase);
-  std::string text;
-  if (summary.online_p50_ms) {
-    text +=
-        fmt::format("p50 {:.1f} ms, p99 {:.1f} ms", *summary.online_p50_ms, *summary.online_p99_ms);
-  }
-  if (summary.offline_steps_per_s) {
-    text += fmt::format("{}{:.1f} steps/s", text.empty() ? "" : ", ", *summary.offline_steps_per_s);
-  }
-  return text;
 }
 
 }  // namespace
@@ -57,41 +48,18 @@ Error enter_virtual_gpu(const Places& places, const std::vector<std::string>& wo
 
 Result<report::Results> run(const Places& places, const Options& options) {
   const ScratchDirectory scratch = TRY(ScratchDirectory::create());
-  const Load load = load_for(on_virtual_gpu(), options.duration);
-  std::optional<Scheduler> scheduler = TRY(find_running(options.socket));
+  const Load load =
+      load_for(on_virtual_gpu(), std::max(options.duration / options.rounds, kShortestRound));
+  std::optional<Scheduler> running = TRY(find_running(options.socket));
   Progress progress;
   const Stage stage(options.end_signals, progress);
-  const PhaseRunner runner(places, scratch, load, stage);
   report::Results results;
   results.environment = describe_surroundings(on_virtual_gpu());
-  const auto finish = [&](const char* name, const Measured& measured,
-                          const Training* undisturbed) -> Status {
-    results.phases.push_back(TRY(phase_of(name, measured, undisturbed)));
-    progress.done(outcome_text(results.phases.back()));
-    return ok();
-  };
-
-  progress.begin("1/4 online alone");
-  const Measured online = TRY(runner.online_alone());
-  TRY(finish(kOnlineAlone, online, nullptr));
-  results.environment.rocm = fmt::format("HIP {}", online.serving->hip_runtime);
-
-  progress.begin("2/4 offline alone");
-  const Measured offline = TRY(runner.offline_alone());
-  TRY(finish(kOfflineAlone, offline, &*offline.training));
-
-  progress.begin("3/4 both, without gpreempt");
-  const Measured without = TRY(runner.both(nullptr));
-  TRY(finish(kBothWithout, without, &*offline.training));
-
-  progress.begin("4/4 both, with gpreempt");
-  if (!scheduler) {
-    scheduler.emplace(TRY(Scheduler::start(places, scratch, stage)));
-  }
-  const Measured with = TRY(runner.both(&*scheduler));
-  TRY(finish(kBothWith, with, &*offline.training));
-
-  results.criteria = criteria_of(results.phases, *offline.training);
+  Turns turns(places, scratch, load, stage, std::move(running));
+  TRY(turns.run(options.rounds, progress));
+  results.environment.rocm = fmt::format("HIP {}", turns.hip_runtime());
+  results.phases = turns.phases();
+  results.criteria = criteria_of(results.phases);
   return results;
 }
 

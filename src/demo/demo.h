@@ -13,7 +13,8 @@
 namespace gp::demo {
 
 struct Options {
-  std::chrono::milliseconds duration = std::chrono::seconds(15);  // of each phase
+  std::chrono::milliseconds duration = std::chrono::seconds(15);  // of each phase, in all rounds
+  unsigned rounds = 3;                                            // at least 1
   std::string socket;    // of a daemon that runs already; empty: the usual one, or one of our own
   int end_signals = -1;  // readable when the user wants to end
 };
@@ -27,8 +28,8 @@ bool has_gpu();
 Error enter_virtual_gpu(const Places& places, const std::vector<std::string>& words,
                         const std::vector<std::string>& device_options = {});
 
-// All phases, in order. Whatever was started has ended when this returns. EINTR if the user ended
-// it.
+// All phases, by turns: a part of each in every round. Whatever was started has ended when this
+// returns. EINTR if the user ended it.
 Result<report::Results> run(const Places& places, const Options& options);
 
 }  // namespace gp::demo

@@ -8,7 +8,7 @@
 namespace gp::demo {
 
 struct Load {
-  std::chrono::milliseconds duration{};      // of each phase
+  std::chrono::milliseconds duration{};      // of a round of each phase
   std::vector<std::string> trainer, server;  // their arguments
 };
 

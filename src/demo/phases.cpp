@@ -11,10 +11,6 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// Alone the trainer runs a little longer, so that its results cover the steps of the other runs,
-// which go on while the server starts.
-constexpr std::chrono::seconds kLongerAlone{3};
-
 bool has_made_a_step(const Child& trainer) { return trainer.last_line().starts_with("step "); }
 
 }  // namespace
@@ -76,9 +72,9 @@ Result<Measured> PhaseRunner::online_alone() const {
   return measured;
 }
 
-Result<Measured> PhaseRunner::offline_alone() const {
+Result<Measured> PhaseRunner::offline_alone(std::chrono::milliseconds longer) const {
   Child trainer = TRY(start_trainer(nullptr));
-  const auto end = steady_clock::now() + load_.duration + kLongerAlone;
+  const auto end = steady_clock::now() + load_.duration + longer;
   TRY(stage_.wait("time to pass", {&trainer}, [&] { return steady_clock::now() >= end; }));
   Measured measured;
   measured.training = TRY(end_training(trainer));

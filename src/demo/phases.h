@@ -1,5 +1,5 @@
 // The phases of the demo: online alone, offline alone, both without and both with gpreempt. Each
-// runs its programs once and says what they measured.
+// call runs the programs of a phase once, for one round, and says what they measured.
 #pragma once
 
 #include <optional>
@@ -35,7 +35,8 @@ class PhaseRunner {
       : places_(places), scratch_(scratch), load_(load), stage_(stage) {}
 
   Result<Measured> online_alone() const;
-  Result<Measured> offline_alone() const;
+  // `longer`: than a round.
+  Result<Measured> offline_alone(std::chrono::milliseconds longer) const;
   // Without a scheduler the two meet on the GPU as they would anywhere.
   Result<Measured> both(const Scheduler* scheduler) const;
 
@@ -55,8 +56,8 @@ class PhaseRunner {
   const Stage& stage_;
 };
 
-// The phase as reports want it. Times count from its start, the server's if there is one.
-// `undisturbed` is the training that this one's results must equal.
+// A round of the phase as reports want it. Times count from its start, the server's if there is
+// one. `undisturbed` is the training that this one's results must equal.
 Result<report::Phase> phase_of(const std::string& name, const Measured& measured,
                                const Training* undisturbed);
 

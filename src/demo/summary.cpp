@@ -1,10 +1,11 @@
 #include "demo/summary.h"
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "demo/phases.h"
+#include "report/rounds.h"
+#include "report/statistics.h"
 
 namespace gp::demo {
 namespace {
@@ -30,39 +31,48 @@ std::optional<double> ratio(std::optional<double> value, std::optional<double> b
   return value && base && *base > 0 ? std::optional(*value / *base) : std::nullopt;
 }
 
-// Of the later half of the requests against the earlier; the larger of both ways, as noise has no
-// direction.
-std::optional<double> latency_noise(const std::vector<double>& latencies) {
-  const auto middle = latencies.begin() + static_cast<std::ptrdiff_t>(latencies.size() / 2);
-  const auto noise =
-      ratio(quantile({middle, latencies.end()}, 0.99), quantile({latencies.begin(), middle}, 0.99));
-  return noise && *noise > 0 ? std::optional(std::max(*noise, 1 / *noise)) : std::nullopt;
+// The slowest round over the fastest: a factor.
+std::optional<double> latency_noise(const report::Phase& alone) {
+  const auto spread = report::latency_spread(alone, 0.99);
+  return spread ? ratio(spread->highest, spread->lowest) : std::nullopt;
 }
 
-std::optional<double> speed_noise(const Training& training) {
-  if (training.trail.empty()) {
-    return std::nullopt;
-  }
-  const u64 first = training.trail.front().time_us, last = training.trail.back().time_us;
-  const u64 middle = first + (last - first) / 2;
-  const auto noise =
-      ratio(steps_per_second(training, middle, last), steps_per_second(training, first, middle));
-  return noise && *noise > 0 ? std::optional(std::min(*noise, 1 / *noise)) : std::nullopt;
+// What the slowest round lacks to the fastest: percent.
+std::optional<double> speed_noise(const report::Phase& alone) {
+  const auto spread = report::speed_spread(alone);
+  const auto part = spread ? ratio(spread->lowest, spread->highest) : std::nullopt;
+  return part ? std::optional(100 * (1 - *part)) : std::nullopt;
 }
 
 std::optional<double> percent(std::optional<double> part) {
   return part ? std::optional(100 * *part) : std::nullopt;
 }
 
+ordered_json latencies_and_speed(const PhaseSummary& summary) {
+  return {{"online_p50_ms", or_null(summary.online_p50_ms)},
+          {"online_p99_ms", or_null(summary.online_p99_ms)},
+          {"online_max_ms", or_null(summary.online_max_ms)},
+          {"requests", summary.requests},
+          {"offline_steps_per_s", or_null(summary.offline_steps_per_s)}};
+}
+
+ordered_json phase_json(const report::Phase& phase) {
+  const PhaseSummary summary = summarise(phase);
+  ordered_json json = {{"name", summary.name}};
+  json.update(latencies_and_speed(summary));
+  json["preemptions"] = summary.preemptions;
+  json["checksum_ok"] = or_null(summary.checksum_ok);
+  json["rounds"] = ordered_json::array();
+  for (const report::Phase& round : report::rounds_of(phase)) {
+    json["rounds"].push_back(latencies_and_speed(summarise(round)));
+  }
+  return json;
+}
+
 }  // namespace
 
 std::optional<double> quantile(std::vector<double> values, double q) {
-  if (values.empty()) {
-    return std::nullopt;
-  }
-  std::sort(values.begin(), values.end());
-  const double rank = std::ceil(q * static_cast<double>(values.size()));
-  return values[static_cast<std::size_t>(std::max(rank, 1.0)) - 1];
+  return report::Summary(std::move(values)).quantile(q);
 }
 
 PhaseSummary summarise(const report::Phase& phase) {
@@ -81,15 +91,7 @@ PhaseSummary summarise(const report::Phase& phase) {
 std::string summary_json(const report::Results& results) {
   ordered_json phases = ordered_json::array();
   for (const report::Phase& phase : results.phases) {
-    const PhaseSummary summary = summarise(phase);
-    phases.push_back({{"name", summary.name},
-                      {"online_p50_ms", or_null(summary.online_p50_ms)},
-                      {"online_p99_ms", or_null(summary.online_p99_ms)},
-                      {"online_max_ms", or_null(summary.online_max_ms)},
-                      {"requests", summary.requests},
-                      {"offline_steps_per_s", or_null(summary.offline_steps_per_s)},
-                      {"preemptions", summary.preemptions},
-                      {"checksum_ok", or_null(summary.checksum_ok)}});
+    phases.push_back(phase_json(phase));
   }
   const ordered_json json = {{"schema_version", kSchemaVersion},
                              {"virtual_gpu", results.environment.virtual_gpu},
@@ -98,8 +100,7 @@ std::string summary_json(const report::Results& results) {
   return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
-std::vector<report::Criterion> criteria_of(const std::vector<report::Phase>& phases,
-                                           const Training& undisturbed) {
+std::vector<report::Criterion> criteria_of(const std::vector<report::Phase>& phases) {
   const report::Phase *alone = find(phases, kOnlineAlone), *offline = find(phases, kOfflineAlone),
                       *without = find(phases, kBothWithout), *with = find(phases, kBothWith);
   if (alone == nullptr || offline == nullptr || without == nullptr || with == nullptr) {
@@ -111,7 +112,7 @@ std::vector<report::Criterion> criteria_of(const std::vector<report::Phase>& pha
   latency.unit = "x";
   latency.limit = kMostTimesAlone;
   latency.value = ratio(summarise(*with).online_p99_ms, summarise(*alone).online_p99_ms);
-  latency.noise = latency_noise(alone->online_latency_ms);
+  latency.noise = latency_noise(*alone);
   report::Criterion kept;
   kept.scenario = "demo";
   kept.what = "offline steps/s kept beside online";
@@ -119,10 +120,10 @@ std::vector<report::Criterion> criteria_of(const std::vector<report::Phase>& pha
   kept.limit = kLeastKept;
   kept.at_least = true;
   kept.value = percent(ratio(with->offline_steps_per_s, offline->offline_steps_per_s));
-  kept.noise = percent(speed_noise(undisturbed));
+  kept.noise = speed_noise(*offline);
   report::Criterion intact;
   intact.scenario = "demo";
-  intact.what = "offline runs whose result is that of an undisturbed one";
+  intact.what = "phases beside online whose offline results are those of an undisturbed run";
   intact.unit = "of 2";
   intact.limit = 2;
   intact.at_least = true;

@@ -1,11 +1,11 @@
-// A phase in a few numbers, and what the demo says of itself: the table's and --json's content.
+// A phase, or one of its rounds, in a few numbers, and what the demo says of itself: the table's
+// and --json's content.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "demo/workload_results.h"
 #include "report/results.h"
 
 namespace gp::demo {
@@ -23,13 +23,12 @@ struct PhaseSummary {
 };
 PhaseSummary summarise(const report::Phase& phase);
 
-// --json: schema_version, virtual_gpu, device, phases[]. Unknown is null.
+// --json: schema_version, virtual_gpu, device, phases[]; each phase has the same numbers of every
+// round in rounds[]. Unknown is null.
 std::string summary_json(const report::Results& results);
 
 // What a run must show: how far online is from having the GPU to itself, and that nothing is lost.
-// The noise of a ratio is what the two halves of an undisturbed run give, as if one of them were
-// the run beside others.
-std::vector<report::Criterion> criteria_of(const std::vector<report::Phase>& phases,
-                                           const Training& undisturbed);
+// Noise is how far the rounds of what ran alone are apart.
+std::vector<report::Criterion> criteria_of(const std::vector<report::Phase>& phases);
 
 }  // namespace gp::demo

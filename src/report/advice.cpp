@@ -7,6 +7,7 @@
 
 #include "report/format.h"
 #include "report/phase_names.h"
+#include "report/rounds.h"
 #include "report/schemes.h"
 #include "report/statistics.h"
 #include "report/verdict.h"
@@ -114,6 +115,17 @@ Finding machine_not_quiet(const Results& results) {
       format_percent(*kept));
 }
 
+Finding rounds_differ(const Results& results) {
+  constexpr double kApart = 1.1;
+  const Phase* alone = find_phase(results, "offline-alone");
+  const auto spread = alone == nullptr ? std::nullopt : speed_spread(*alone);
+  if (!spread || spread->highest <= kApart * spread->lowest) {
+    return std::nullopt;
+  }
+  return fmt::format("Offline alone made {} steps/s in one round and {} in another.",
+                     format_number(spread->lowest), format_number(spread->highest));
+}
+
 Finding many_preemptions(const Results& results) {
   constexpr double kMany = 20;
   const double rate = preemptions_per_s(results);
@@ -133,13 +145,25 @@ Finding nothing_to_win(const Results& results) {
                      format_factor(*factor));
 }
 
+// Noise is a factor between ratios, and a difference between other numbers.
+bool is_within_noise(const Criterion& criterion) {
+  if (!criterion.value || !criterion.noise) {
+    return false;
+  }
+  const double value = *criterion.value, noise = *criterion.noise;
+  if (criterion.unit != "x") {
+    return std::fabs(value - criterion.limit) < std::fabs(noise);
+  }
+  const double factor = value / criterion.limit;
+  return factor > 0 && noise > 0 && std::max(factor, 1 / factor) < std::max(noise, 1 / noise);
+}
+
 Finding noise_hides_the_margin(const Results& results) {
   for (const Criterion& criterion : results.criteria) {
-    if (criterion.value && criterion.noise &&
-        std::fabs(*criterion.value - criterion.limit) < std::fabs(*criterion.noise)) {
-      return fmt::format("{}: {} {} is nearer to its limit than this machine's noise, {}.",
+    if (is_within_noise(criterion)) {
+      return fmt::format("{}: {} {} is nearer to its limit than this machine's noise, {} {}.",
                          criterion.what, format_number(criterion.value), criterion.unit,
-                         format_number(criterion.noise));
+                         format_number(criterion.noise), criterion.unit);
     }
   }
   return std::nullopt;
@@ -192,6 +216,7 @@ constexpr Rule kRules[] = {
      "others do not."},
     {machine_not_quiet,
      "Repeat it while nothing else runs: these numbers are not to be relied on."},
+    {rounds_differ, "Repeat it while nothing else runs, or for longer (--duration)."},
     {online_still_waits,
      "gpreempt trace shows where the time goes. If stops are slow, put a faster way first in "
      "mechanisms = [...]; level 3 stops running kernels, level 1 waits for them."},

@@ -1,8 +1,11 @@
 // Horizontal bars with their names above and their values at the end.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "report/rounds.h"
 
 namespace gp::report {
 
@@ -11,6 +14,7 @@ struct Bar {
   double value = 0;
   std::string text;     // the value, for people
   std::string classes;  // of the shape: "offline with"
+  std::optional<Spread> spread = {};
 };
 
 // All from 0, on one linear scale. Empty without bars.

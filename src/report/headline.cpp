@@ -7,6 +7,7 @@
 #include "report/format.h"
 #include "report/html.h"
 #include "report/phase_names.h"
+#include "report/rounds.h"
 #include "report/statistics.h"
 #include "report/table.h"
 #include "report/verdict.h"
@@ -116,8 +117,35 @@ Cell intact_cell(const std::optional<bool>& checksum_ok) {
   return *checksum_ok ? cell("yes", "good") : cell("no", "bad");
 }
 
-Cell time_cell(const std::optional<double>& milliseconds) {
-  return cell(format_ms(milliseconds), milliseconds ? "" : "muted");
+// A number, and below it how far the rounds were apart.
+template <class Format>
+Cell measured_cell(const std::optional<double>& value, const std::optional<Spread>& spread,
+                   Format format) {
+  if (!value) {
+    return cell(kUnknown, "muted");
+  }
+  std::string markup = escape(format(*value));
+  if (spread) {
+    markup += fmt::format("<small>{} – {}</small>", escape(format(spread->lowest)),
+                          escape(format(spread->highest)));
+  }
+  return {markup, ""};
+}
+
+std::string milliseconds(double value) { return format_ms(value); }
+std::string number(double value) { return format_number(value); }
+
+std::string remark_on_rounds(const Results& results) {
+  std::size_t most = 0;
+  for (const Phase& phase : results.phases) {
+    most = std::max(most, phase.rounds.size());
+  }
+  return most < 2 ? ""
+                  : fmt::format(
+                        "<p class=\"soft\">The phases were measured by turns, in {} rounds. "
+                        "Latencies are those of all rounds together, steps/s the median of the "
+                        "rounds. Small: the lowest and the highest round.</p>\n",
+                        most);
 }
 
 }  // namespace
@@ -159,15 +187,15 @@ std::string phase_table(const Results& results) {
                "Preemptions", "Data intact"});
   for (const Phase& phase : results.phases) {
     const Summary latency(phase.online_latency_ms);
-    const bool known = phase.offline_steps_per_s.has_value();
     table.row({cell(title_of(phase)), cell(fmt::format("{}", latency.count())),
-               time_cell(latency.quantile(0.5)), time_cell(latency.quantile(0.99)),
-               time_cell(latency.max()),
-               cell(format_number(phase.offline_steps_per_s), known ? "" : "muted"),
+               measured_cell(latency.quantile(0.5), latency_spread(phase, 0.5), milliseconds),
+               measured_cell(latency.quantile(0.99), latency_spread(phase, 0.99), milliseconds),
+               measured_cell(latency.max(), std::nullopt, milliseconds),
+               measured_cell(phase.offline_steps_per_s, speed_spread(phase), number),
                cell(fmt::format("{}", phase.preemptions)), intact_cell(phase.checksum_ok)},
               phase.name == "both-with" ? "strong" : "");
   }
-  return table.finish();
+  return table.finish() + remark_on_rounds(results);
 }
 
 }  // namespace gp::report

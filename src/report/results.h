@@ -30,15 +30,23 @@ struct Span {
   u64 end_us = 0;
 };
 
+// A part of a phase: the phases are measured by turns, round after round (rounds.h).
+struct Round {
+  u64 requests = 0;       // so many of the phase's, after those of the rounds before
+  double duration_s = 0;  // of the phase's, after the rounds before
+  std::optional<double> offline_steps_per_s;
+};
+
 struct Phase {
   std::string name;                       // online-alone, offline-alone, both-without, both-with
   std::vector<double> online_latency_ms;  // one per request, from its intended arrival
   std::vector<double> online_arrival_ms;  // from the start of the phase; as long as the latencies
-  std::optional<double> offline_steps_per_s;
+  std::optional<double> offline_steps_per_s;  // the median of the rounds'
   u64 preemptions = 0;
   std::optional<bool> checksum_ok;  // offline's result equals that of an undisturbed run
   double duration_s = 0;
   std::vector<Span> timeline;
+  std::vector<Round> rounds = {};  // empty: measured in one go
 };
 
 // A number somebody asked for, and what was measured.
@@ -49,7 +57,9 @@ struct Criterion {
   double limit = 0;
   bool at_least = false;        // the value must be at least, not at most, the limit
   std::optional<double> value;  // empty: could not be measured; then it has not passed
-  std::optional<double> noise;  // the same ratio of two like runs: the floor of this machine
+  // How far two like runs were apart on this machine: by which factor if the unit is "x", else by
+  // how much of the unit.
+  std::optional<double> noise;
   std::string note;
 };
 

@@ -31,6 +31,13 @@ void fields(Visit&& visit, T& span) {
   visit("end_us", span.end_us);
 }
 
+template <class Visit, Is<Round> T>
+void fields(Visit&& visit, T& round) {
+  visit("requests", round.requests);
+  visit("duration_s", round.duration_s);
+  visit("offline_steps_per_s", round.offline_steps_per_s);
+}
+
 template <class Visit, Is<Phase> T>
 void fields(Visit&& visit, T& phase) {
   visit("name", phase.name);
@@ -41,6 +48,7 @@ void fields(Visit&& visit, T& phase) {
   visit("checksum_ok", phase.checksum_ok);
   visit("duration_s", phase.duration_s);
   visit("timeline", phase.timeline);
+  visit("rounds", phase.rounds);
 }
 
 template <class Visit, Is<Criterion> T>

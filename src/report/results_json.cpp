@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <type_traits>
 
 #include "report/results_fields.h"
@@ -78,14 +79,17 @@ class Writer : public Walk {
   }
 };
 
+// What an older gpreempt did not measure yet: what may be unknown, and rounds, of which it had
+// none.
 template <class T>
-constexpr bool is_optional(const T&) {
+constexpr bool may_be_missing(const T&) {
   return false;
 }
 template <class T>
-constexpr bool is_optional(const std::optional<T>&) {
+constexpr bool may_be_missing(const std::optional<T>&) {
   return true;
 }
+constexpr bool may_be_missing(const std::vector<Round>&) { return true; }
 
 class Reader : public Walk {
  public:
@@ -145,7 +149,7 @@ class Reader : public Walk {
             const auto found = json.find(key);
             if (found != json.end()) {
               read(*found, member);
-            } else if (!is_optional(member)) {  // unknown: it was not measured yet in that version
+            } else if (!may_be_missing(member)) {
               fail("is missing");
             }
           });
@@ -154,12 +158,19 @@ class Reader : public Walk {
   }
 };
 
+u64 requests_of(const std::vector<Round>& rounds) {
+  return std::accumulate(rounds.begin(), rounds.end(), u64{0},
+                         [](u64 sum, const Round& round) { return sum + round.requests; });
+}
+
 void check(Reader& reader, const Results& results) {
   for (std::size_t i = 0; i < results.phases.size(); ++i) {
     const Phase& phase = results.phases[i];
     reader.must(phase.online_arrival_ms.size() == phase.online_latency_ms.size(),
                 fmt::format("phases[{}].online_arrival_ms", i),
                 "is not as long as online_latency_ms");
+    reader.must(phase.rounds.empty() || requests_of(phase.rounds) == phase.online_latency_ms.size(),
+                fmt::format("phases[{}].rounds", i), "do not have all requests");
     for (std::size_t j = 0; j < phase.timeline.size(); ++j) {
       reader.must(phase.timeline[j].start_us <= phase.timeline[j].end_us,
                   fmt::format("phases[{}].timeline[{}]", i, j), "ends before it starts");

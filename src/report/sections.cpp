@@ -11,6 +11,7 @@
 #include "report/html.h"
 #include "report/latency_chart.h"
 #include "report/phase_names.h"
+#include "report/rounds.h"
 #include "report/schemes.h"
 #include "report/table.h"
 #include "report/timeline_chart.h"
@@ -26,6 +27,10 @@ std::string section(const std::string& title, const std::string& content) {
 std::string with_unit(const std::optional<double>& value, const std::string& unit) {
   return value ? fmt::format("{} {}", format_short(*value), unit) : kUnknown;
 }
+
+constexpr char kRoundsInTimelines[] =
+    "<p class=\"soft\">The rounds of a phase stand one after the other, with a gap between them."
+    "</p>\n";
 
 // At a character's start, so that no half of one is left.
 std::string shortened(const std::string& text, std::size_t longest) {
@@ -96,7 +101,8 @@ std::string verdict_section(const Results& results) {
         cell(with_unit(each.value, each.unit)),
         cell(fmt::format("{} {}", each.at_least ? "≥" : "≤", with_unit(each.limit, each.unit)))};
     if (noise_known) {
-      cells.push_back(each.noise ? cell(format_short(*each.noise)) : cell(kUnknown, "muted"));
+      cells.push_back(each.noise ? cell(with_unit(each.noise, each.unit))
+                                 : cell(kUnknown, "muted"));
     }
     table.row(std::move(cells));
   }
@@ -134,6 +140,8 @@ std::string timeline_section(const Results& results) {
   if (figures.empty()) {
     return "";
   }
+  const bool in_rounds = std::any_of(results.phases.begin(), results.phases.end(),
+                                     [](const Phase& each) { return each.rounds.size() > 1; });
   return section(
       "Who had the GPU when",
       "<ul class=\"legend\"><li><i class=\"key request\"></i>request, from intended arrival to "
@@ -141,7 +149,7 @@ std::string timeline_section(const Results& results) {
       "offline\"></i>offline may "
       "run</li><li><i class=\"key stopped\"></i>offline is stopped</li><li><i class=\"key "
       "stop\"></i><i class=\"key start\"></i>stop and start, from decision to done</li></ul>\n" +
-          figures);
+          std::string(in_rounds ? kRoundsInTimelines : "") + figures);
 }
 
 std::string throughput_section(const Results& results) {
@@ -155,7 +163,7 @@ std::string throughput_section(const Results& results) {
           {title_of(phase), value,
            whole > 0 ? fmt::format("{} ({})", format_number(value), format_percent(value / whole))
                      : format_number(value),
-           class_of(phase)});
+           class_of(phase), speed_spread(phase)});
     }
   }
   if (steps.empty()) {
@@ -211,9 +219,9 @@ std::string environment_section(const Results& results) {
                   "<p>Latency counts from the moment a request was meant to arrive, so waiting "
                   "behind other requests is part of it. Quantiles are exact: p99 is the smallest "
                   "measured time that 99 % of the requests do not exceed. Every ratio compares "
-                  "phases of this one run. Noise, where shown, is what the same comparison gives "
-                  "between two like runs on this machine. What could not be measured is N/A and "
-                  "counts as not met.</p>\n",
+                  "phases of this one run. Noise, where shown, is how far two like runs were "
+                  "apart on this machine, by which factor or by how much. What could not be "
+                  "measured is N/A and counts as not met.</p>\n",
                   facts, environment.command.empty() ? kUnknown : escape(environment.command)));
 }
 

@@ -18,4 +18,7 @@ struct Summary {
   std::optional<double> max() const { return quantile(1); }
 };
 
+// The middle one, or what lies between the two middle ones; empty without values.
+std::optional<double> median(std::vector<double> values);
+
 }  // namespace gp::report

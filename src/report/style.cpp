@@ -38,7 +38,7 @@ p { margin: .5rem 0; max-width: 44rem; }
 header p.lead { color: var(--soft); font-size: 1.08rem; margin: 0; }
 .soft, small { color: var(--soft); }
 small { font-size: .85rem; }
-th small { display: block; font-weight: 400; }
+th small, td small { display: block; font-weight: 400; }
 code, pre { font: .88rem/1.5 ui-monospace, "SF Mono", "DejaVu Sans Mono", Menlo, monospace; }
 pre { background: var(--panel); padding: .7rem .9rem; border-radius: .4rem; margin: .5rem 0;
   white-space: pre-wrap; overflow-wrap: anywhere; }
@@ -85,6 +85,7 @@ svg text.value { font-size: 14px; font-weight: 600; fill: var(--text); }
 .start { text-anchor: start; } .middle { text-anchor: middle; } .end { text-anchor: end; }
 .grid { stroke: var(--faint); stroke-width: 1; }
 .axis { stroke: var(--soft); stroke-width: 1; }
+.whisker { stroke: var(--text); stroke-width: 1.5; }
 .curve { fill: none; stroke-width: 2.2; stroke-linejoin: round; }
 .curve.alone { stroke: var(--alone); stroke-dasharray: 5 4; }
 .curve.without { stroke: var(--without); } .curve.with { stroke: var(--with); }
@@ -112,6 +113,7 @@ svg text.value { font-size: 14px; font-weight: 600; fill: var(--text); }
 .mark.offline { stroke: none; }
 .mark.stopped { --shape: var(--stopped); }
 .mark.stop { --shape: var(--bad); } .mark.start { --shape: var(--good); }
+.mark.gap { --shape: var(--page); stroke-width: 4; }
 .mark.failed { --shape: var(--without); stroke-width: 2; }
 .zoom { display: flex; gap: .4rem; margin: .4rem 0 .2rem; align-items: center; }
 .zoom button { font: inherit; font-size: .85rem; min-width: 2.2rem; padding: .15rem .6rem;

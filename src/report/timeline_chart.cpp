@@ -7,6 +7,7 @@
 #include "report/format.h"
 #include "report/html.h"
 #include "report/lanes.h"
+#include "report/rounds.h"
 #include "report/svg.h"
 
 namespace gp::report {
@@ -22,6 +23,7 @@ double height_of(const std::vector<Lane>& lanes) {
 // Coordinates along the time are in millionths of the window: a place with one decimal is then
 // exact to the microsecond in a phase of ten seconds, and the script can zoom as far.
 constexpr double kUnits = 1e6;
+constexpr double kThinnest = 0.1;  // a rectangle of no width is not drawn at all, nor its edge
 
 std::string mark(const Mark& mark, const TimeWindow& window, double y) {
   const double per_us = kUnits / (window.end_us - window.start_us);
@@ -32,8 +34,17 @@ std::string mark(const Mark& mark, const TimeWindow& window, double y) {
   return fmt::format(R"(<rect class="mark {}" x="{}" y="{}" width="{}" height="{}">{}</rect>)"
                      "\n",
                      mark.shapes, place((start - window.start_us) * per_us),
-                     place(y + mark.from * kLane), place((end - start) * per_us),
+                     place(y + mark.from * kLane),
+                     place(std::max((end - start) * per_us, kThinnest)),
                      place((mark.to - mark.from) * kLane), title);
+}
+
+// A gap through all lanes where a round ends and the next begins.
+std::string gap(double moment_us, const TimeWindow& window, double height) {
+  const double part = (moment_us - window.start_us) / (window.end_us - window.start_us);
+  return fmt::format(R"(<rect class="mark gap" x="{}" y="0" width="{}" height="{}"/>)"
+                     "\n",
+                     place(part * kUnits), place(kThinnest), place(height));
 }
 
 void draw_ticks(Svg& svg, const TimeWindow& window, double bottom) {
@@ -46,10 +57,10 @@ void draw_ticks(Svg& svg, const TimeWindow& window, double bottom) {
   svg.raw("</g>");
 }
 
-std::string draw(const std::vector<Lane>& lanes, const TimeWindow& window, const std::string& label,
-                 const std::string& classes) {
+std::string draw(const std::vector<Lane>& lanes, const std::vector<double>& gaps_us,
+                 const TimeWindow& window, const std::string& label) {
   const double height = height_of(lanes), bottom = height - kAxis;
-  Svg svg(kTimelineWidth, height, label, classes);
+  Svg svg(kTimelineWidth, height, label, "timeline");
   draw_ticks(svg, window, bottom);
   double y = kTop;
   std::string marks;
@@ -62,6 +73,11 @@ std::string draw(const std::vector<Lane>& lanes, const TimeWindow& window, const
       }
     }
     y += kLane + kGap;
+  }
+  for (const double moment_us : gaps_us) {
+    if (moment_us > window.start_us && moment_us < window.end_us) {
+      marks += gap(moment_us, window, bottom - kTop);
+    }
   }
   svg.raw(fmt::format(R"(<svg class="lanes" x="{}" y="{}" width="{}" height="{}")"
                       R"( viewBox="0 0 {} {}" preserveAspectRatio="none" data-length-us="{}">)"
@@ -122,8 +138,8 @@ double length_us_of(const Phase& phase) {
 }
 
 std::string timeline_chart(const Phase& phase, double length_us) {
-  return draw(lanes_of(phase), {0, length_us}, "Who had the GPU when, over the whole phase",
-              "timeline");
+  return draw(lanes_of(phase), round_starts_us(phase), {0, length_us},
+              "Who had the GPU when, over the whole phase");
 }
 
 std::optional<CloseUp> preemption_close_up(const Phase& phase) {
@@ -136,7 +152,7 @@ std::optional<CloseUp> preemption_close_up(const Phase& phase) {
   const double margin = std::max((stop->end_us - start_us) * 0.15, 1.0);
   const TimeWindow window{std::max(start_us - margin, 0.0), stop->end_us + margin};
   return CloseUp{window.start_us, height_of(lanes),
-                 draw(lanes, window, "One preemption from near", "timeline")};
+                 draw(lanes, round_starts_us(phase), window, "One preemption from near")};
 }
 
 }  // namespace gp::report

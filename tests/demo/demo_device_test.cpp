@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/types.h"
 #include "server/server_support.h"
 
 namespace gp::demo {
@@ -35,6 +36,18 @@ bool eventually(const std::function<bool()>& condition) {
     std::this_thread::sleep_for(5ms);
   }
   return true;
+}
+
+bool has_begun(Child& demo, const std::string& phase) {
+  return demo.read_until(phase + " ...").find(phase + " ...") != std::string::npos;
+}
+
+u64 requests_of_rounds(const json& phase) {
+  u64 sum = 0;
+  for (const json& round : phase.at("rounds")) {
+    sum += round.at("requests").get<u64>();
+  }
+  return sum;
 }
 
 // Everything the demo makes lies in a directory of the test, and every process it starts has that
@@ -59,7 +72,7 @@ class Demo : public testing::Test {
   std::string temporary() const { return home_ + "/tmp"; }
   std::string output() const { return home_ + "/output"; }
   // Its standard error comes with its standard output, to be read while it runs.
-  Words command(const Words& more = {}) const {
+  Words command(const Words& more = {}, const char* rounds = "1") const {
     Words words = {"sh",
                    "-c",
                    "exec \"$0\" \"$@\" 2>&1",
@@ -68,14 +81,16 @@ class Demo : public testing::Test {
                    "--output",
                    output(),
                    "--duration",
-                   "1s"};
+                   "1s",
+                   "--rounds",
+                   rounds};
     words.insert(words.end(), more.begin(), more.end());
     return words;
   }
 
-  // The processes of this demo that are there now.
-  std::vector<std::string> processes() const {
-    std::vector<std::string> found;
+  // The processes of this demo that are there now, and their names.
+  std::vector<std::pair<pid_t, std::string>> processes() const {
+    std::vector<std::pair<pid_t, std::string>> found;
     const std::string mark = "GPREEMPT_DEMO_TEST=" + home_;
     for (const auto& entry : fs::directory_iterator("/proc")) {
       std::ifstream file(entry.path() / "environ");
@@ -84,18 +99,33 @@ class Demo : public testing::Test {
           environment.find(mark) != std::string::npos) {
         std::string name;
         std::getline(std::ifstream(entry.path() / "comm"), name);
-        found.push_back(name);
+        found.emplace_back(std::stoi(entry.path().filename()), name);
       }
     }
     return found;
   }
   bool runs(const std::string& name) const {
     const auto all = processes();
-    return std::find(all.begin(), all.end(), name) != all.end();
+    return std::any_of(all.begin(), all.end(),
+                       [&](const auto& each) { return each.second == name; });
   }
-  void expect_nothing_left() const {
+  void kill_all(const std::string& name) const {
+    for (const auto& [pid, its_name] : processes()) {
+      if (its_name == name) {
+        ::kill(pid, SIGKILL);
+      }
+    }
+  }
+  // What the demo keeps its sockets and logs in while it runs.
+  std::size_t scratch_directories() const {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(temporary()), {}));
+  }
+  void expect_no_process_left() const {
     EXPECT_TRUE(eventually([&] { return processes().empty(); }))
         << testing::PrintToString(processes());
+  }
+  void expect_nothing_left() const {
+    expect_no_process_left();
     EXPECT_TRUE(fs::is_empty(temporary()));
     EXPECT_TRUE(fs::is_empty(home_ + "/gpreempt-vgpu"));
     EXPECT_FALSE(fs::exists(output())) << "nothing was measured";
@@ -104,9 +134,9 @@ class Demo : public testing::Test {
   std::string home_;
 };
 
-TEST_F(Demo, MeasuresFourPhasesAndLosesNothing) {
+TEST_F(Demo, MeasuresFourPhasesByTurnsAndLosesNothing) {
   const std::string file = home_ + "/phases.json";
-  const Outcome outcome = vgpu::server::run(command({"--json", file}));
+  const Outcome outcome = vgpu::server::run(command({"--json", file}, "2"));
   ASSERT_EQ(outcome.status, 0) << outcome.out;
   EXPECT_NE(outcome.out.find("virtual GPU"), std::string::npos) << outcome.out;
   const json phases = json::parse(std::ifstream(file)).at("phases");
@@ -121,8 +151,11 @@ TEST_F(Demo, MeasuresFourPhasesAndLosesNothing) {
     EXPECT_GT(phases[with_server].at("requests"), 0);
     EXPECT_GT(phases[with_server].at("online_p50_ms"), 0);
     EXPECT_GE(phases[with_server].at("online_max_ms"), phases[with_server].at("online_p99_ms"));
+    EXPECT_EQ(requests_of_rounds(phases[with_server]), phases[with_server].at("requests"));
   }
+  EXPECT_LT(outcome.out.find("round 1/2, both, with"), outcome.out.find("round 2/2, online alone"));
   for (const std::size_t with_trainer : {1, 2, 3}) {
+    EXPECT_EQ(phases[with_trainer].at("rounds").size(), 2u);
     EXPECT_EQ(phases[with_trainer].at("checksum_ok"), true) << phases[with_trainer];
   }
   EXPECT_EQ(phases[2].at("preemptions"), 0);
@@ -135,7 +168,7 @@ TEST_F(Demo, MeasuresFourPhasesAndLosesNothing) {
 
 TEST_F(Demo, EndedAtTheStartLeavesNothing) {
   Child demo(command());
-  ASSERT_NE(demo.read_until("1/4").find("1/4"), std::string::npos);
+  ASSERT_TRUE(has_begun(demo, "online alone"));
   demo.signal(SIGTERM);
   EXPECT_EQ(demo.wait().status, 1);
   expect_nothing_left();
@@ -143,7 +176,7 @@ TEST_F(Demo, EndedAtTheStartLeavesNothing) {
 
 TEST_F(Demo, InterruptedInTheMiddleLeavesNothing) {
   Child demo(command());
-  ASSERT_NE(demo.read_until("4/4").find("4/4"), std::string::npos);
+  ASSERT_TRUE(has_begun(demo, "both, with gpreempt"));
   ASSERT_TRUE(eventually([&] { return runs("trainer") && runs("gpreemptd"); }));
   demo.signal(SIGINT);
   EXPECT_EQ(demo.wait().status, 1);
@@ -152,26 +185,35 @@ TEST_F(Demo, InterruptedInTheMiddleLeavesNothing) {
 
 TEST_F(Demo, KilledWithItsVirtualGpuLeavesNothing) {
   Child demo(command());
-  ASSERT_NE(demo.read_until("2/4").find("2/4"), std::string::npos);
+  ASSERT_TRUE(has_begun(demo, "offline alone"));
   ASSERT_TRUE(eventually([&] { return runs("trainer"); }));
   demo.signal(SIGKILL);
   demo.wait();
   expect_nothing_left();
 }
 
+// The demo itself, not the `vgpu run` around it: nobody is left who could remove its directory.
+TEST_F(Demo, KilledItLeavesOneDirectoryWhichTheNextDemoRemoves) {
+  Child first(command());
+  ASSERT_TRUE(has_begun(first, "both, with gpreempt"));
+  ASSERT_TRUE(eventually([&] { return runs("trainer") && runs("gpreemptd"); }));
+  kill_all("gpreempt");
+  first.wait();
+  expect_no_process_left();
+  EXPECT_EQ(scratch_directories(), 1u);
+  Child second(command());
+  ASSERT_TRUE(has_begun(second, "online alone"));
+  EXPECT_EQ(scratch_directories(), 1u) << "its own";
+  second.signal(SIGTERM);
+  EXPECT_EQ(second.wait().status, 1);
+  expect_nothing_left();
+}
+
 TEST_F(Demo, AWorkloadThatDiesIsToldAndLeavesNothing) {
   Child demo(command());
-  ASSERT_NE(demo.read_until("2/4").find("2/4"), std::string::npos);
+  ASSERT_TRUE(has_begun(demo, "offline alone"));
   ASSERT_TRUE(eventually([&] { return runs("trainer"); }));
-  for (const auto& entry : fs::directory_iterator("/proc")) {
-    std::string name;
-    std::getline(std::ifstream(entry.path() / "comm"), name);
-    std::ifstream file(entry.path() / "environ");
-    const std::string environment((std::istreambuf_iterator<char>(file)), {});
-    if (name == "trainer" && environment.find(home_) != std::string::npos) {
-      ::kill(std::stoi(entry.path().filename()), SIGKILL);
-    }
-  }
+  kill_all("trainer");
   const Outcome outcome = demo.wait();
   EXPECT_EQ(outcome.status, 1);
   EXPECT_NE(outcome.out.find("trainer was ended by signal 9"), std::string::npos) << outcome.out;
@@ -184,13 +226,13 @@ TEST_F(Demo, APlaceThatCannotBeWrittenIsToldAtOnce) {
   const Outcome outcome = vgpu::server::run(words);
   EXPECT_EQ(outcome.status, 1) << outcome.out;
   EXPECT_NE(outcome.out.find("/dev/null"), std::string::npos) << outcome.out;
-  EXPECT_EQ(outcome.out.find("1/4"), std::string::npos) << outcome.out;
+  EXPECT_EQ(outcome.out.find("round 1/"), std::string::npos) << outcome.out;
 }
 
 TEST_F(Demo, ADaemonThatIsNotThereIsToldAtOnce) {
   const Outcome outcome = vgpu::server::run(command({"--socket", home_ + "/nobody.sock"}));
   EXPECT_EQ(outcome.status, 3) << outcome.out;
-  EXPECT_EQ(outcome.out.find("1/4"), std::string::npos) << outcome.out;
+  EXPECT_EQ(outcome.out.find("round 1/"), std::string::npos) << outcome.out;
   expect_nothing_left();
 }
 

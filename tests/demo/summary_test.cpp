@@ -32,16 +32,6 @@ std::vector<report::Phase> four_phases() {
   return phases;
 }
 
-// Twice as fast in its second half.
-const Training kTraining = {0,
-                            {{1, 0, "a"},
-                             {2, 1'000'000, "b"},
-                             {3, 2'000'000, "c"},
-                             {4, 2'500'000, "d"},
-                             {5, 3'000'000, "e"},
-                             {6, 3'500'000, "f"},
-                             {7, 4'000'000, "g"}}};
-
 TEST(Quantile, IsAValueThatWasMeasured) {
   std::vector<double> values;
   for (int i = 100; i >= 1; --i) {
@@ -67,35 +57,57 @@ TEST(SummaryJson, HasAllPhasesWithUnknownAsNull) {
   ASSERT_EQ(json["phases"].size(), 4u);
   const auto expected = nlohmann::json::parse(R"({"name": "both-with", "online_p50_ms": 2.0,
       "online_p99_ms": 3.0, "online_max_ms": 3.0, "requests": 3, "offline_steps_per_s": 8.0,
-      "preemptions": 3, "checksum_ok": true})");
+      "preemptions": 3, "checksum_ok": true, "rounds": []})");
   EXPECT_EQ(json["phases"][3], expected);
   EXPECT_TRUE(json["phases"][0]["offline_steps_per_s"].is_null());
   EXPECT_TRUE(json["phases"][0]["checksum_ok"].is_null());
   EXPECT_TRUE(json["phases"][1]["online_p99_ms"].is_null());
 }
 
+TEST(SummaryJson, HasTheNumbersOfEveryRound) {
+  report::Results results;
+  results.phases = {phase(kBothWith, {1, 3, 9})};
+  results.phases[0].rounds = {{2, 5, 12.0}, {1, 5, {}}};
+  const auto json = nlohmann::json::parse(summary_json(results));
+  const auto expected = nlohmann::json::parse(R"([{"online_p50_ms": 1.0, "online_p99_ms": 3.0,
+      "online_max_ms": 3.0, "requests": 2, "offline_steps_per_s": 12.0}, {"online_p50_ms": 9.0,
+      "online_p99_ms": 9.0, "online_max_ms": 9.0, "requests": 1, "offline_steps_per_s": null}])");
+  EXPECT_EQ(json["phases"][0]["rounds"], expected);
+}
+
 TEST(Criteria, AreRatiosWithinOneRun) {
-  const auto criteria = criteria_of(four_phases(), kTraining);
+  const auto criteria = criteria_of(four_phases());
   ASSERT_EQ(criteria.size(), 3u);
   EXPECT_DOUBLE_EQ(*criteria[0].value, 1.5);  // p99 with against alone
   EXPECT_DOUBLE_EQ(*criteria[1].value, 80);   // steps kept
   EXPECT_DOUBLE_EQ(*criteria[2].value, 2);    // results intact
 }
 
-TEST(Criteria, TheNoiseIsWhatTwoHalvesOfOneRunGive) {
+TEST(Criteria, TheNoiseIsHowFarTheRoundsOfWhatRanAloneAreApart) {
   auto phases = four_phases();
-  phases[0].online_latency_ms = {4, 4, 2, 2};
-  const auto criteria = criteria_of(phases, kTraining);
+  phases[0].online_latency_ms = {4, 4, 2, 2, 3};
+  phases[0].rounds = {{2, 1, {}}, {2, 1, {}}, {1, 1, {}}};
+  phases[1].rounds = {{0, 1, 10}, {0, 1, 8}, {0, 1, 9}};
+  const auto criteria = criteria_of(phases);
   ASSERT_EQ(criteria.size(), 3u);
-  EXPECT_DOUBLE_EQ(*criteria[0].noise, 2);
-  EXPECT_DOUBLE_EQ(*criteria[1].noise, 50);
+  EXPECT_DOUBLE_EQ(*criteria[0].noise, 2);   // 4 over 2: a factor
+  EXPECT_DOUBLE_EQ(*criteria[1].noise, 20);  // 8 of 10: percent
+}
+
+TEST(Criteria, OneRoundDoesNotTellTheNoise) {
+  auto phases = four_phases();
+  phases[0].rounds = {{3, 1, {}}};
+  phases[1].rounds = {{0, 1, 10}};
+  const auto criteria = criteria_of(phases);
+  EXPECT_FALSE(criteria[0].noise);
+  EXPECT_FALSE(criteria[1].noise);
 }
 
 TEST(Criteria, WhatWasNotMeasuredHasNoValue) {
   auto phases = four_phases();
   phases[3].online_latency_ms.clear();
   phases[3].checksum_ok.reset();
-  const auto criteria = criteria_of(phases, kTraining);
+  const auto criteria = criteria_of(phases);
   ASSERT_EQ(criteria.size(), 3u);
   EXPECT_FALSE(criteria[0].value);
   EXPECT_DOUBLE_EQ(*criteria[2].value, 1) << "one of two is intact, the other is unknown";

@@ -87,8 +87,24 @@ TEST(Advice, ALoadThatDoesNotCompeteProvesNothing) {
 TEST(Advice, AMarginWithinTheNoiseIsNotTrusted) {
   Results results = demo_results();
   EXPECT_FALSE(says(results, "noise"));
-  results.criteria[0].noise = 0.5;  // 1.62 of at most 2
+  results.criteria[0].noise = 1.5;  // a factor; 1.62 of at most 2
   EXPECT_TRUE(says(results, "noise"));
+}
+
+TEST(Advice, NoiseOfAPercentageIsADifference) {
+  Results results = demo_results();
+  results.criteria[2].limit = 5;  // 7.3 %
+  results.criteria[2].noise = 2.2;
+  EXPECT_FALSE(says(results, "noise"));
+  results.criteria[2].noise = 2.4;
+  EXPECT_TRUE(says(results, "noise, 2.40 %"));
+}
+
+TEST(Advice, RoundsThatDifferSayThatTheMachineWasNotQuiet) {
+  Results results = demo_results();
+  EXPECT_FALSE(says(results, "in another"));
+  phase(results, "offline-alone").rounds[1].offline_steps_per_s = 2.5;
+  EXPECT_TRUE(says(results, "Offline alone made 2.50 steps/s in one round and 3.66 in another"));
 }
 
 TEST(Advice, SaysWhereTimeIsEmulated) {

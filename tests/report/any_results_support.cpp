@@ -39,6 +39,18 @@ Span span() {
   return {text(), text(), std::min(a, b), std::max(a, b)};
 }
 
+// Of which every request is in one.
+std::vector<Round> rounds(u64 requests) {
+  std::vector<Round> rounds = {{0, number(), maybe_number()}};
+  for (u64 i = 0; i < requests; ++i) {
+    if (flag()) {
+      rounds.push_back({0, number(), maybe_number()});
+    }
+    ++rounds.back().requests;
+  }
+  return rounds;
+}
+
 Phase phase() {
   Phase phase;
   phase.name = text();
@@ -53,6 +65,9 @@ Phase phase() {
   }
   phase.duration_s = number();
   phase.timeline = some(5, span);
+  if (flag()) {
+    phase.rounds = rounds(phase.online_latency_ms.size());
+  }
   return phase;
 }
 

@@ -125,6 +125,15 @@ TEST(Page, EachPreemptionIsVisible) {
   EXPECT_GE(stops, results.phases[3].preemptions);
 }
 
+TEST(Page, AMomentHasAWidthWithoutWhichNoBrowserWouldDrawIt) {
+  Results results = demo_results();
+  results.phases[3].timeline.push_back({"scheduler", "failed", 1000, 1000});
+  const std::string page = html_page(results);
+  const std::size_t start = page.find("class=\"mark failed\"");
+  ASSERT_NE(start, std::string::npos);
+  EXPECT_TRUE(contains(page.substr(start, page.find('>', start) - start), "width=\"0.1\""));
+}
+
 TEST(Page, AWayToStopThatIsNotAvailableSaysWhy) {
   EXPECT_TRUE(contains(html_page(demo_results()), "the driver lacks the patched ioctls"));
 }

@@ -66,6 +66,7 @@ TEST(ResultsJson, AFileOfAnOlderVersionLacksWhatThatDidNotMeasure) {
   older.erase("batching");
   older.erase("reservation");
   older["schemes"][0].erase("low_over_high");
+  older["phases"][0].erase("rounds");
   const Result<Results> read = from_json(older.dump());
   ASSERT_TRUE(read);
   EXPECT_FALSE(read->batching);
@@ -109,6 +110,18 @@ TEST(ResultsJson, EveryLatencyHasItsArrivalAndNoSpanEndsBeforeItStarts) {
   damaged = small();
   damaged["phases"][0]["timeline"][0]["end_us"] = 9;
   EXPECT_EQ(complaint(damaged), "phases[0].timeline[0] ends before it starts");
+}
+
+TEST(ResultsJson, EveryRequestIsOfARoundWhereThereAreRounds) {
+  json known = small();
+  known["phases"][0]["rounds"] = json::parse(
+      R"([{"requests": 1, "duration_s": 0.1, "offline_steps_per_s": null},
+          {"requests": 1, "duration_s": 0.1, "offline_steps_per_s": 3.0}])");
+  const Result<Results> read = from_json(known.dump());
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->phases[0].rounds[1].offline_steps_per_s, 3.0);
+  known["phases"][0]["rounds"].erase(1);
+  EXPECT_EQ(complaint(known), "phases[0].rounds do not have all requests");
 }
 
 TEST(ResultsJson, OtherVersionsAndOtherFilesAreTold) {

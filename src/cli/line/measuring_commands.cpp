@@ -14,8 +14,9 @@ constexpr char kDemoExamples[] = R"(Examples:
   gpreempt demo --json phases.json --output /tmp/demo
   gpreempt demo --virtual-gpu               even if there is a GPU
 
-Online alone, offline alone, both without gpreempt, both with; about 80 seconds in all. Without a
-GPU it starts a virtual one and a daemon of its own, and leaves neither behind.)";
+A server (online) and a trainer (offline) run alone, both without gpreempt, both with it: three
+rounds of that, under two minutes in all. Without a GPU it starts a virtual one and a daemon of its
+own, and leaves neither behind.)";
 
 constexpr char kBenchExamples[] = R"(Examples:
   gpreempt bench                            all scenarios, their short forms
@@ -41,18 +42,25 @@ Result<std::chrono::milliseconds> parse_phase(const std::string& text) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(duration);
 }
 
+Result<unsigned> parse_rounds(const std::string& text) {
+  return static_cast<unsigned>(TRY(parse_number(text, 1, 20)));
+}
+
 void add_demo(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<DemoOptions>();
   CLI::App& command =
-      *app.add_subcommand("demo", "Show on this machine, or without a GPU, what it does");
-  command.add_option("--output", options->output, "For results.json and report.html")
+      *app.add_subcommand("demo", "See it work: two programs share a GPU, or a virtual one");
+  command.add_option("--output", options->output, "Where results.json and report.html go")
       ->type_name("DIR")
       ->capture_default_str();
-  command.add_option("--json", options->json, "The phases, machine-readable")->type_name("FILE");
-  add_parsed(command, "--duration", "TIME", "Of each phase (default: 15s)", options->duration,
+  command.add_option("--json", options->json, "Write the table there, as JSON")->type_name("FILE");
+  add_parsed(command, "--duration", "TIME",
+             "Length of each phase, all rounds together (default: 15s)", options->duration,
              parse_phase);
-  command.add_flag("--virtual-gpu", options->virtual_gpu, "Even if there is a GPU");
-  command.add_option("--socket", options->socket, "Of a daemon that runs already")
+  add_parsed(command, "--rounds", "N", "The phases take turns so many times (default: 3)",
+             options->rounds, parse_rounds);
+  command.add_flag("--virtual-gpu", options->virtual_gpu, "Use a virtual GPU even if there is one");
+  command.add_option("--socket", options->socket, "Use the daemon that listens there")
       ->type_name("PATH");
   command.footer(kDemoExamples);
   command.callback([options, &chosen] { chosen = [options] { return demo(*options); }; });
