@@ -12,6 +12,7 @@ namespace gp::cli {
 namespace {
 
 constexpr char kExamples[] = R"(Examples:
+  gpreempt demo                             see it work, without a GPU too: under two minutes
   gpreempt                                  is everything in place?
   gpreempt queues                           which queues there are, and whose they are
   gpreempt suspend --pid 1234 --for 5s      stop a process's queues for five seconds
@@ -42,8 +43,10 @@ struct CommandLine {
   int run() const;
   int show_help() const;
 
-  CLI::App app{"Know every GPU queue on this machine, stop and restart any of them safely.",
-               "gpreempt"};
+  CLI::App app{
+      "Lets urgent work (online) stop other work (offline) on AMD GPUs in the middle of a kernel,\n"
+      "and gives the GPU back with nothing lost.\n",
+      "gpreempt"};
   const std::vector<std::string> program;
   Chosen chosen;
   bool show_version = false;

@@ -59,7 +59,8 @@ void add_demo(CLI::App& app, Chosen& chosen) {
              parse_phase);
   add_parsed(command, "--rounds", "N", "The phases take turns so many times (default: 3)",
              options->rounds, parse_rounds);
-  command.add_flag("--virtual-gpu", options->virtual_gpu, "Use a virtual GPU even if there is one");
+  command.add_flag("--virtual-gpu", options->virtual_gpu,
+                   "Not the GPU that is there, a virtual one");
   command.add_option("--socket", options->socket, "Use the daemon that listens there")
       ->type_name("PATH");
   command.footer(kDemoExamples);
