@@ -1,9 +1,10 @@
 # Boots a kernel in QEMU and runs a script in it. Sourced by the scripts that test there; they have
-# set $cache (fetch-source) and $kernel_abi (version).
+# set $cache (fetch-source) and $kernel_abi (version), and may set $vm_modules, the folder with
+# lib/modules (default: Debian's own).
 #
 #   vm_start                    an empty root file system in $vm_root, with busybox
-#   vm_add_stock_module NAME    a module of Debian's kernel and those it needs; /bin/load_modules
-#                               loads them
+#   vm_add_stock_module NAME    the module modprobe would load, and those it needs;
+#                               /bin/load_modules loads them
 #   vm_add_module FILE          a module of ours, as /modules/<name>
 #   vm_add_program FILE         a program, as /bin/<name>, with the libraries it is linked with
 #   vm_run [KERNEL] < SCRIPT    boots, runs the script, prints what it printed. Fails if the script
@@ -41,8 +42,9 @@ vm_start() {
 # The image package has no modules.dep: that is made when it is installed.
 vm_add_stock_module() {
   local line file name
-  [[ -e $cache/img/lib/modules/$vm_kernel/modules.dep ]] || depmod -b "$cache/img" "$vm_kernel"
-  modprobe -D -d "$cache/img" -S "$vm_kernel" "$1" > "$vm_work/depends"
+  local modules=${vm_modules:-$cache/img}
+  [[ -e $modules/lib/modules/$vm_kernel/modules.dep ]] || depmod -b "$modules" "$vm_kernel"
+  modprobe -D -d "$modules" -S "$vm_kernel" "$1" > "$vm_work/depends"
   while read -r line file; do
     name=$(basename "$file" .xz)
     [[ ! -e $vm_root/modules/$name ]] || continue
