@@ -212,6 +212,8 @@ static struct sim_gpu *create_gpu(const struct sim_model *m, int index,
 		sim_gpus[index] = NULL;
 		goto fail;
 	}
+	if (m->has_mes)
+		sim_mes_init_unused_lock(gpu);
 
 	return gpu;
 

@@ -14,6 +14,8 @@
 #include <linux/module.h>
 #include "sim.h"
 #include "amdgpu_mes.h"
+#include "kfd_priv.h"
+#include "kfd_device_queue_manager.h"
 #include "mes_v11_api_def.h"
 
 /* What the driver asks of the firmware before it allows a debugger. */
@@ -147,6 +149,15 @@ int sim_mes_init(struct sim_gpu *gpu)
 	gpu->mes_thread = thread;
 
 	return 0;
+}
+
+/* With MES amdkfd has no packet manager, and leaves its lock as it was
+ * allocated. Its debugfs file rls takes the lock all the same, which a kernel
+ * that checks locks reports: a fault of the stock driver.
+ */
+void sim_mes_init_unused_lock(struct sim_gpu *gpu)
+{
+	mutex_init(&gpu->adev.kfd.dev->nodes[0]->dqm->packet_mgr.lock);
 }
 
 void sim_mes_fini(struct sim_gpu *gpu)

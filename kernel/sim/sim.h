@@ -162,6 +162,7 @@ struct sim_mapped_queue *sim_new_mapped_queue(struct sim_gpu *gpu);
 
 /* mes.c */
 int sim_mes_init(struct sim_gpu *gpu);
+void sim_mes_init_unused_lock(struct sim_gpu *gpu);
 void sim_mes_fini(struct sim_gpu *gpu);
 
 /* reset.c */
