@@ -126,10 +126,12 @@ void print(const report::Results& results, const DemoOptions& options) {
   fmt::print("\nThe report: {}/{}\n", options.output, report::kPageFile);
 }
 
-bool all_intact(const report::Results& results) {
-  return std::ranges::all_of(results.phases, [](const report::Phase& phase) {
+bool all_well(const report::Results& results) {
+  const auto intact = [](const report::Phase& phase) {
     return phase.name == demo::kOnlineAlone || phase.checksum_ok.value_or(false);
-  });
+  };
+  return std::ranges::all_of(results.phases, intact) &&
+         std::ranges::all_of(results.criteria, report::is_met);
 }
 
 // A minute and a half is long if nobody says what is going on.
@@ -167,7 +169,7 @@ int demo(const DemoOptions& options) {
     return report(kept.error());
   }
   print(*results, options);
-  return all_intact(*results) ? exit_ok : exit_failed;
+  return all_well(*results) ? exit_ok : exit_failed;
 }
 
 }  // namespace gp::cli
