@@ -11,6 +11,8 @@
 // Variants:
 //   trainer --kernels 1000       more than a thousand tiny launches per step; the same result
 //   trainer --graph              the step is captured once and launched as a graph
+//   trainer --start-over 50      after 50 steps the next training begins, with the same weights as
+//                                the first: every step of a long run can be compared with a short one
 #include <cinttypes>
 #include <cmath>
 #include <cstdint>
@@ -28,6 +30,7 @@ constexpr float kRate = 0.05f;
 
 struct Settings {
   unsigned steps, streams, batch, inputs, hidden, outputs, kernels, report_every;
+  unsigned start_over;  // after so many steps; 0: never
   double seconds;
   bool graph;
   std::string json;
@@ -116,6 +119,7 @@ class Trainer {
     const float scale = 1.0f / std::sqrt(static_cast<float>(settings.inputs));
     std::vector<float> start = random_numbers(weights(), 1, scale);
     start.push_back(0);  // the loss
+    first_parameters_ = device_copy(start);
     parameters_ = device_copy(start);
     gradients_ = device_array(std::size_t{settings.streams} * (weights() + 1));
     make_shards();
@@ -124,6 +128,12 @@ class Trainer {
     if (settings.graph) {
       capture();
     }
+  }
+
+  void start_over() {
+    HIP(hipMemcpyAsync(parameters_, first_parameters_, (weights() + 1) * sizeof(float),
+                       hipMemcpyDeviceToDevice, stream_));
+    HIP(hipEventRecord(updated_, stream_));
   }
 
   void step() {
@@ -225,20 +235,21 @@ class Trainer {
   hipGraphExec_t graph_{};
   hipEvent_t updated_{}, reported_{};
   std::vector<Shard> shards_;
-  float *parameters_ = nullptr, *gradients_ = nullptr;
+  float *first_parameters_ = nullptr, *parameters_ = nullptr, *gradients_ = nullptr;
   float* report_ = nullptr;  // the parameters, on the host
 };
 
 // What was reached when.
 struct Report {
-  unsigned step;
+  unsigned step;   // of this training
+  unsigned steps;  // of all
   std::uint64_t time_us, checksum;
   float loss;
 };
 
 static double steps_per_second(std::uint64_t start_us, const Report& last) {
   const double seconds = 1e-6 * static_cast<double>(last.time_us - start_us);
-  return seconds > 0 ? last.step / seconds : 0;
+  return seconds > 0 ? last.steps / seconds : 0;
 }
 
 static bool write_json(const std::string& path, std::uint64_t start_us,
@@ -254,7 +265,7 @@ static bool write_json(const std::string& path, std::uint64_t start_us,
                " \"steps_per_s\": %.6g, \"loss\": %.9g, \"checksum\": \"%016" PRIx64
                "\",\n"
                " \"trail\": [",
-               start_us, last.step, steps_per_second(start_us, last), last.loss, last.checksum);
+               start_us, last.steps, steps_per_second(start_us, last), last.loss, last.checksum);
   for (const Report& report : reports) {
     std::fprintf(file,
                  "%s\n  {\"step\": %u, \"time_us\": %" PRIu64
@@ -270,7 +281,7 @@ static Settings settings_of(int argc, char** argv) {
   Options options(argc, argv,
                   "trainer [STEPS] [--for SECONDS] [--streams N] [--batch N] [--inputs N] "
                   "[--hidden N] [--outputs N] [--kernels N] [--graph] [--report-every STEPS] "
-                  "[--json FILE]");
+                  "[--start-over STEPS] [--json FILE]");
   Settings settings{};
   settings.seconds = options.decimal("--for", 0);
   settings.streams = options.number("--streams", 2);
@@ -280,6 +291,7 @@ static Settings settings_of(int argc, char** argv) {
   settings.outputs = options.number("--outputs", 16);
   settings.kernels = options.number("--kernels", 1);
   settings.report_every = options.number("--report-every", 10);
+  settings.start_over = options.number("--start-over", 0);
   settings.graph = options.flag("--graph");
   settings.json = options.text("--json");
   settings.steps = options.positional(settings.seconds > 0 ? INT_MAX : 100);
@@ -300,14 +312,21 @@ int main(int argc, char** argv) {
 
   const std::uint64_t start = monotonic_us();
   std::vector<Report> reports;
-  for (unsigned step = 1; step <= settings.steps; step++) {
+  unsigned step = 0;  // of this training
+  for (unsigned steps = 1; steps <= settings.steps; steps++) {
+    if (settings.start_over != 0 && step == settings.start_over) {
+      trainer.start_over();
+      step = 0;
+    }
+    step++;
     trainer.step();
-    if (step % settings.report_every != 0 && step != settings.steps) {
+    if (step % settings.report_every != 0 && steps != settings.steps) {
       continue;  // in between the GPU always has work
     }
     Report report{};
     report.checksum = trainer.checksum(&report.loss);
     report.step = step;
+    report.steps = steps;
     report.time_us = monotonic_us();
     reports.push_back(report);
     std::printf("step %u loss %.6f steps/s %.2f\n", step, report.loss,
@@ -318,7 +337,7 @@ int main(int argc, char** argv) {
       break;
     }
   }
-  std::printf("steps %u checksum %016" PRIx64 "\n", reports.back().step, reports.back().checksum);
+  std::printf("steps %u checksum %016" PRIx64 "\n", reports.back().steps, reports.back().checksum);
   if (!settings.json.empty() && !write_json(settings.json, start, reports)) {
     std::perror(settings.json.c_str());
     return 1;

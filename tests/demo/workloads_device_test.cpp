@@ -51,6 +51,19 @@ TEST_F(Workloads, TheTrainersResultIsTheSameHoweverItIsLaunched) {
   }
 }
 
+TEST_F(Workloads, ATrainerThatStartsOverRepeatsItself) {
+  const Outcome outcome =
+      trainer({"6", "--start-over", "2", "--report-every", "1", "--json", file()});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const json trail = json::parse(std::ifstream(file())).at("trail");
+  ASSERT_EQ(trail.size(), 6u);
+  EXPECT_NE(trail[0].at("checksum"), trail[1].at("checksum"));
+  for (std::size_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(trail[i].at("step"), i % 2 + 1);
+    EXPECT_EQ(trail[i].at("checksum"), trail[i % 2].at("checksum"));
+  }
+}
+
 TEST_F(Workloads, TheTrainerLearns) {
   const Outcome outcome = trainer({"40", "--report-every", "20", "--json", file()});
   ASSERT_EQ(outcome.status, 0) << outcome.err;
