@@ -12,7 +12,8 @@
 //   trainer --kernels 1000       more than a thousand tiny launches per step; the same result
 //   trainer --graph              the step is captured once and launched as a graph
 //   trainer --start-over 50      after 50 steps the next training begins, with the same weights as
-//                                the first: every step of a long run can be compared with a short one
+//                                the first: every step of a long run can be compared with a short
+//                                one
 #include <cinttypes>
 #include <cmath>
 #include <cstdint>
