@@ -26,7 +26,7 @@ Result<DriverLog> DriverLog::open() {
   const std::string path = device != nullptr ? std::string(device).append("/log") : "/dev/kmsg";
   UniqueFd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (!file || ::lseek(file.get(), 0, SEEK_END) < 0) {
-    return Error{errno, std::string("read ").append(path), ""};
+    return Error{errno, std::string("read ").append(path), "the kernel's log may need root"};
   }
   return DriverLog(std::move(file), device == nullptr);
 }
@@ -42,7 +42,7 @@ Result<std::vector<std::string>> DriverLog::complaints() {
       continue;
     }
     if (size < 0 && errno != EAGAIN) {
-      return Error{errno, "read the driver's log", ""};
+      return Error{errno, "read the driver's log", "has the device gone?"};
     }
     if (size <= 0) {
       break;

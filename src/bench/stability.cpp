@@ -54,7 +54,8 @@ report::Criterion driver_is_quiet(Result<DriverLog>& log) {
   const auto complaints = log ? log->complaints() : Result<std::vector<std::string>>(log.error());
   auto criterion = at_most("stability", "complaints in the driver's log", 0, "", std::nullopt);
   if (!complaints) {
-    criterion.note = fmt::format("not measured: {}", complaints.error().message());
+    const Error& why = complaints.error();
+    criterion.note = fmt::format("not measured: {} ({})", why.message(), why.hint);
     return criterion;
   }
   criterion.value = static_cast<double>(complaints->size());
