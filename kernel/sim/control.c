@@ -6,7 +6,9 @@
  *               gpu ID set_resources N run_list N unmap N query N write N
  *                   unknown N reset N add N remove N mapped N
  *               queue ID pasid N doorbell N engine N xccs N level N
- *             Reading waits until the firmware has nothing left to do.
+ *             Reading waits until the driver is not in the middle of a change
+ *             (between an unmap and the run list after it nothing is mapped)
+ *             and the firmware has nothing left to do.
  *   evict     write a pid: evict its queues, as memory management does
  *   restore   write a pid: undo one eviction
  *   power     write 0: all GPUs go to sleep, as on suspend-to-RAM; 1: wake up
@@ -22,6 +24,7 @@
 #include <linux/uaccess.h>
 #include "sim.h"
 #include "kfd_priv.h"
+#include "kfd_device_queue_manager.h"
 
 static struct dentry *sim_dir;
 
@@ -63,10 +66,16 @@ static int state_show(struct seq_file *m, void *unused)
 	int i, r;
 
 	for (i = 0; i < sim_num_gpus; i++) {
-		r = wait_for_firmware(sim_gpus[i]);
+		struct sim_gpu *gpu = sim_gpus[i];
+		struct device_queue_manager *dqm = gpu->adev.kfd.dev->nodes[0]->dqm;
+
+		dqm_lock(dqm);
+		r = wait_for_firmware(gpu);
+		if (!r)
+			show_gpu(m, gpu);
+		dqm_unlock(dqm);
 		if (r)
 			return r;
-		show_gpu(m, sim_gpus[i]);
 	}
 
 	return 0;

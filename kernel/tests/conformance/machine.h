@@ -14,7 +14,8 @@ struct QueueName {
   auto operator<=>(const QueueName&) const = default;
 };
 
-// The queues that the hardware scheduler of a GPU was told to run. A queue that the driver does
+// The queues that the hardware scheduler of a GPU was told to run, never in the middle of a change:
+// what this and packets_so_far tell, the driver had finished. A queue that the driver does
 // not list has a pid of -1.
 std::set<QueueName> mapped_queues(unsigned gpu);
 
@@ -22,6 +23,7 @@ std::set<QueueName> mapped_queues(unsigned gpu);
 // is told of each queue that is to run or to stop, and those are counted instead.
 struct Packets {
   uint64_t run_lists = 0, unmaps = 0;
+  auto operator<=>(const Packets&) const = default;
 };
 Packets packets_so_far(unsigned gpu);
 

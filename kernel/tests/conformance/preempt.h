@@ -155,15 +155,16 @@ inline bool is_active(int pid, int queue_id, unsigned gpu) {
   return (q->flags & KFD_HQD_QUEUE_ACTIVE) != 0;
 }
 
-// Whether the scheduler was told to run the queue. Fails if the driver thinks otherwise, before and
-// after: a deadline or a death may change both while they are asked.
+// Whether the scheduler was told to run the queue. Fails if the driver thinks otherwise. Others may
+// stop and start queues meanwhile: what was asked while they did is asked again.
 inline bool runs(int pid, int queue_id, unsigned gpu = 0) {
   for (;;) {
-    bool before = is_active(pid, queue_id, gpu);
-    bool mapped = mapped_queues(gpu).count({pid, queue_id}) != 0;
-    if (before != is_active(pid, queue_id, gpu))
+    const Packets before = packets_so_far(gpu);
+    const bool active = is_active(pid, queue_id, gpu);
+    const bool mapped = mapped_queues(gpu).count({pid, queue_id}) != 0;
+    if (packets_so_far(gpu) != before)
       continue;
-    if (mapped != before)
+    if (mapped != active)
       throw Failed("driver and scheduler disagree about a queue");
     return mapped;
   }

@@ -1,6 +1,8 @@
-// Many processes at once; some of them are killed in the middle of a call.
+// Many at once; some of them are killed in the middle of a call.
 #include <signal.h>
 #include <sys/wait.h>
+
+#include <thread>
 
 #include "hammer.h"
 #include "peer.h"
@@ -35,4 +37,20 @@ TEST(everything_runs_again_after_processes_that_fight_and_die) {
     CHECK_EQ(mapped_queues(gpu).size(), size_t{queues});
     CHECK_EQ(complaint(gpu), std::string());
   }
+}
+
+TEST(a_queue_that_nobody_stops_runs_whatever_happens_to_others) {
+  Peer bystander, target;
+  const int queue = bystander.create_queue(0, 7);
+  CHECK(target.create_queue(0, 7) >= 0);
+  Lease lease;
+  const std::jthread others([&](std::stop_token end) {
+    while (!end.stop_requested()) {
+      hold(self(), lease, entry(target.pid(), all_queues));
+      usleep(2000);
+      release(self(), lease, entry(target.pid(), all_queues));
+      usleep(2000);
+    }
+  });
+  for (int i = 0; i < 300; i++) CHECK(runs(bystander.pid(), queue));
 }
