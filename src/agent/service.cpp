@@ -14,6 +14,7 @@
 #include "agent/identity.h"
 #include "agent/thread.h"
 #include "agent/watcher.h"
+#include "base/real_time.h"
 #include "base/short_slices.h"
 
 namespace gp::agent {
@@ -157,6 +158,7 @@ bool Service::connect() {
 // Whatever the reason: the system fails open.
 void Service::lose_daemon() {
   watcher.watch(false);
+  be_prompt(false);
   start_queues();
   gate.set({});
   link_.disconnect(welcomed_);
@@ -226,6 +228,19 @@ void Service::on_welcome(const control::Welcome& welcome) {
     stopper.stand_down();
   }
   watcher.watch(welcome.watch_completion != 0);
+  be_prompt(welcome.prompt != 0);
+}
+
+void Service::be_prompt(bool wanted) {
+  if (wanted != prompt_) {
+    prompt_ = wanted;
+    if (wanted) {
+      real_time_ = enter_real_time();
+    } else if (real_time_) {
+      leave_real_time();
+      real_time_ = false;
+    }
+  }
 }
 
 // Tells of queues that came or went. A queue must not be destroyed while we ask for its id, and

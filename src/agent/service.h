@@ -39,6 +39,8 @@ class Service {
   void read_messages();
   bool dispatch(const control::Header& header);
   void on_welcome(const control::Welcome& welcome);
+  // Real-time, if permitted: while there is a daemon that will have this thread stop queues.
+  void be_prompt(bool wanted);
   void on_stop(const control::Command& command);
   void on_start(const control::Command& command);
   void on_gate(const control::GateCommand& command);
@@ -57,6 +59,7 @@ class Service {
   std::atomic<bool> quit_{false};
   Link link_;
   bool welcomed_ = false;
+  bool prompt_ = false, real_time_ = false;
   kfd::Channel channel_;
   int page_fd_ = -1;
   int wake_fd_ = -1;  // the daemon's

@@ -11,8 +11,10 @@
 #include <atomic>
 #include <cerrno>
 #include <new>
+#include <thread>
 #include <vector>
 
+#include "base/real_time.h"
 #include "base/short_slices.h"
 #include "base/types.h"
 #include "base/unique_fd.h"
@@ -21,60 +23,75 @@
 namespace gp::bench {
 namespace {
 
-constexpr int kRounds = 100;
-constexpr timespec kIdle = {0, 5'000'000};
-
 u64 now_ns() {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<u64>(now.tv_sec) * 1'000'000'000 + static_cast<u64>(now.tv_nsec);
 }
 
-// In the child: says when it woke up.
-[[noreturn]] void wake_up_again_and_again(int event, std::atomic<u64>& woken_ns) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  ask_for_short_slices();  // as daemon and agent do
-  for (u64 count = 0; ::read(event, &count, sizeof count) == sizeof count;) {
-    woken_ns.store(now_ns());
-  }
-  ::_exit(1);
+bool ring(int event) {
+  const u64 one = 1;
+  return ::write(event, &one, sizeof one) == sizeof one;
 }
+
+// A process that waits for an event and does something about each, until its parent ends it.
+class Link {
+ public:
+  template <class Reaction>
+  Link(int event, Reaction react) : pid_(::fork()) {
+    if (pid_ == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      ask_for_short_slices();
+      enter_real_time();
+      for (u64 count = 0; ::read(event, &count, sizeof count) == sizeof count;) {
+        react();
+      }
+      ::_exit(1);
+    }
+  }
+  ~Link() {
+    if (pid_ > 0) {
+      ::kill(pid_, SIGKILL);
+      ::waitpid(pid_, nullptr, 0);
+    }
+  }
+  Link(const Link&) = delete;
+  Link& operator=(const Link&) = delete;
+
+ private:
+  pid_t pid_;
+};
 
 }  // namespace
 
-Result<double> wake_floor_us() {
-  const UniqueFd event(::eventfd(0, EFD_CLOEXEC));
+Result<WakeFloor> measure_two_wake_ups(int times, std::chrono::milliseconds pause) {
+  const UniqueFd first(::eventfd(0, EFD_CLOEXEC)), second(::eventfd(0, EFD_CLOEXEC));
   void* memory = ::mmap(nullptr, sizeof(std::atomic<u64>), PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (!event || memory == MAP_FAILED) {
+  if (!first || !second || memory == MAP_FAILED) {
     return Error{errno, "measure a wake-up", ""};
   }
   auto& woken_ns = *new (memory) std::atomic<u64>(0);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    wake_up_again_and_again(event.get(), woken_ns);
-  }
-  std::vector<double> times;
-  for (int round = 0; child > 0 && round < kRounds; ++round) {
-    ::nanosleep(&kIdle, nullptr);
-    const u64 one = 1, begin = now_ns();
-    if (::write(event.get(), &one, sizeof one) != sizeof one) {
-      break;
+  std::vector<double> taken_us;
+  {
+    const Link as_daemon(first.get(), [&] { ring(second.get()); });
+    const Link as_agent(second.get(), [&] { woken_ns.store(now_ns()); });
+    for (int i = 0; i < times; ++i) {
+      std::this_thread::sleep_for(pause);
+      const u64 begin = now_ns();
+      ring(first.get());
+      std::this_thread::sleep_for(pause);
+      if (const u64 woken = woken_ns.load(); woken > begin) {
+        taken_us.push_back(static_cast<double>(woken - begin) / 1000);
+      }
     }
-    ::nanosleep(&kIdle, nullptr);
-    if (const u64 woken = woken_ns.load(); woken > begin) {
-      times.push_back(static_cast<double>(woken - begin) / 1000);
-    }
-  }
-  if (child > 0) {
-    ::kill(child, SIGKILL);
-    ::waitpid(child, nullptr, 0);
   }
   ::munmap(memory, sizeof(std::atomic<u64>));
-  if (const auto median = demo::quantile(times, 0.5)) {
-    return *median;
+  const auto p50 = demo::quantile(taken_us, 0.5), p99 = demo::quantile(taken_us, 0.99);
+  if (!p50 || !p99) {
+    return Error{ETIMEDOUT, "measure a wake-up", "is the machine very busy?"};
   }
-  return Error{ETIMEDOUT, "measure a wake-up", "is the machine very busy?"};
+  return WakeFloor{*p50, *p99};
 }
 
 }  // namespace gp::bench

@@ -1,12 +1,19 @@
-// What a wake-up of another process costs on this machine, whoever does it.
+// What two wake-ups cost on this machine as it is loaded now, whoever does them.
 #pragma once
+
+#include <chrono>
 
 #include "base/result.h"
 
 namespace gp::bench {
 
-// Microseconds from writing an eventfd to the reader's first instruction, median of many, with
-// both idle in between. What gpreempt does with two such wake-ups cannot take less than twice that.
-Result<double> wake_floor_us();
+struct WakeFloor {  // microseconds
+  double p50 = 0, p99 = 0;
+};
+
+// From writing an eventfd that a process waits for, which writes another, to the first instruction
+// of a third process that waits for that one; so often, with a pause in between. The two are
+// scheduled as daemon and agent are. What gpreempt does with such a chain cannot take less.
+Result<WakeFloor> measure_two_wake_ups(int times, std::chrono::milliseconds pause);
 
 }  // namespace gp::bench

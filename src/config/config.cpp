@@ -309,6 +309,7 @@ Status read_all(const Node& root, Config& config) {
        {"make_room", flag(settings.make_room)},
        {"make_room_idle", duration(settings.make_room_idle_ns, 10e6, 3600e9)},
        {"socket_mode", [&](const Node& node) { return read_mode(node, config.socket_mode); }},
+       {"real_time", flag(config.real_time)},
        {"watch_all_processes", flag(config.watch_all_processes)},
        {"connections", number(config.limits.connections, 1, 1'000'000)},
        {"connections_per_user", number(config.limits.connections_per_user, 1, 1'000'000)},

@@ -50,6 +50,7 @@ struct Config {
   std::vector<Grant> grants;
   Limits limits;
   mode_t socket_mode = 0666;  // who may connect; what they may do is decided by their identity
+  bool real_time = true;      // daemon and agents, where they are permitted to be
   bool watch_all_processes = true;  // find processes without an agent, too
 };
 

@@ -81,7 +81,7 @@ struct Welcome {
   u32 watch_completion = 0;  // 1: report idle and busy (online); 0: never wake the daemon
   u64 lease_ns = 0;          // the longest stop without a word from the daemon
   u32 method = 0;            // Method by which it will be stopped, to get ready for; 0: by none
-  u32 pad = 0;
+  u32 prompt = 0;            // 1: online work will wait for its stops; real-time, if permitted
 };
 
 struct QueueCreated {

@@ -148,11 +148,12 @@ void Agents::welcome(Agent& agent) {
   const auto way = engine_.expected_way(agent.process, agent.abilities);
   if (way && sched::info(*way).method) {
     message.method = static_cast<u32>(*sched::info(*way).method);
+    message.prompt = config_.real_time;
   }
-  const bool same = message.method == agent.welcome.method &&
-                    message.work_class == agent.welcome.work_class &&
-                    message.watch_completion == agent.welcome.watch_completion &&
-                    message.lease_ns == agent.welcome.lease_ns;
+  const bool same =
+      message.method == agent.welcome.method && message.work_class == agent.welcome.work_class &&
+      message.watch_completion == agent.welcome.watch_completion &&
+      message.prompt == agent.welcome.prompt && message.lease_ns == agent.welcome.lease_ns;
   if (!same) {
     agent.welcome = message;
     peers_->send(agent.peer, control::bytes_of(message));

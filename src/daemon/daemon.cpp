@@ -9,8 +9,8 @@
 #include <cerrno>
 
 #include "base/log.h"
-#include "base/short_slices.h"
 #include "daemon/notify.h"
+#include "daemon/scheduling.h"
 
 namespace gp::daemon {
 
@@ -259,6 +259,7 @@ Status Daemon::run() {
   start_discovery();
   notify_manager("READY=1");
   log_info("ready on {}, policy {}", directory_.socket, config_.settings.policy->name);
+  limit_real_time();
   settle();
   leadership_.run([this](Leadership::Turn& turn) { serve(turn); });
   TRY(served_);
@@ -270,11 +271,11 @@ Status Daemon::run() {
 // itself, for to wake another would take longer than all before it, and lets another lead
 // meanwhile.
 void Daemon::serve(Leadership::Turn& turn) {
-  ask_for_short_slices();
   if (driver_.no_kernel.empty()) {
     turn.prepare();
   }
   while (!ending_ && served_) {
+    schedule_this_thread(config_.real_time);  // a reload may have changed it
     served_ = loop_->run_once();
     settle();
     if (outside_->has_collected()) {
