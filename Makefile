@@ -13,7 +13,7 @@ CMAKE_ARGS ?=
 TESTS ?= .
 SOAK ?= 1h
 
-.PHONY: help deps test-deps build test test-san test-kernel test-kernel-full dkms-deb fuzz bench demo install format format-check lint clean
+.PHONY: help deps test-deps build test test-san test-kernel test-kernel-full dkms-deb fuzz bench bench-full soak demo install format format-check lint clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

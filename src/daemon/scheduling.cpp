@@ -10,20 +10,42 @@
 #include "base/log.h"
 #include "base/real_time.h"
 #include "base/short_slices.h"
+#include "daemon/loop.h"
 
 namespace gp::daemon {
 namespace {
 
-constexpr rlim_t kLongestRunUs = 500'000;
-
 enum class Wanted { nothing, ordinary, real_time };
 
-// Called in the thread that has used up its time (setrlimit(2), RLIMIT_RTTIME).
+struct Limit {
+  std::chrono::microseconds longest;
+  std::chrono::nanoseconds penalty;
+};
+Limit limit{};  // set before there are threads
+
+thread_local std::atomic<u64> lost_at_ns{0};  // 0: not lost
+
+// Runs in the thread that has used up its time (setrlimit(2), RLIMIT_RTTIME).
 void on_time_used_up(int) {
   leave_real_time();
+  lost_at_ns.store(monotonic_ns());
   constexpr std::string_view text =
-      "gpreemptd: ran for half a second without a pause: no longer real-time\n";
+      "gpreemptd: runs without a pause: not real-time for some seconds\n";
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+}
+
+// The kernel raises the limit by a second each time it was reached.
+void set_limit() {
+  rlimit now{};
+  if (::getrlimit(RLIMIT_RTTIME, &now) == 0) {
+    now.rlim_cur = std::min<rlim_t>(limit.longest.count(), now.rlim_max);
+    ::setrlimit(RLIMIT_RTTIME, &now);
+  }
+}
+
+bool penalty_is_over() {
+  const u64 lost = lost_at_ns.load();
+  return lost != 0 && monotonic_ns() - lost >= static_cast<u64>(limit.penalty.count());
 }
 
 void say_once_that_it_is_refused() {
@@ -35,21 +57,24 @@ void say_once_that_it_is_refused() {
 
 }  // namespace
 
-void limit_real_time() {
+void limit_real_time(std::chrono::milliseconds longest, std::chrono::milliseconds penalty) {
+  limit = {longest, penalty};
   struct sigaction action {};
   action.sa_handler = on_time_used_up;
   action.sa_flags = SA_RESTART;
   ::sigaction(SIGXCPU, &action, nullptr);
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_RTTIME, &limit) == 0 && limit.rlim_cur > kLongestRunUs) {
-    limit.rlim_cur = kLongestRunUs;
-    ::setrlimit(RLIMIT_RTTIME, &limit);
-  }
+  set_limit();
 }
 
 void schedule_this_thread(bool real_time) {
   thread_local Wanted applied = Wanted::nothing;
   thread_local bool entered = false;
+  if (penalty_is_over()) {
+    lost_at_ns.store(0);
+    set_limit();
+    entered = false;
+    applied = Wanted::ordinary;
+  }
   const Wanted wanted = real_time ? Wanted::real_time : Wanted::ordinary;
   if (wanted == applied) {
     return;

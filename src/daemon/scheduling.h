@@ -3,12 +3,15 @@
 // short slices in any case.
 #pragma once
 
+#include <chrono>
+
 namespace gp::daemon {
 
-// Once per process, before the others: a real-time thread that runs for half a second without a
-// pause is ordinary from then on. Whatever goes wrong in the loop, or whoever floods it, the
+// Once per process, before the others: a real-time thread that runs for `longest` without a pause
+// is ordinary for the time of `penalty`. Whatever goes wrong in the loop, or whoever floods it, the
 // machine's other programs get their CPU.
-void limit_real_time();
+void limit_real_time(std::chrono::milliseconds longest = std::chrono::milliseconds(500),
+                     std::chrono::milliseconds penalty = std::chrono::seconds(5));
 
 // Of the calling thread. Cheap if nothing has changed for it since its last call.
 void schedule_this_thread(bool real_time);

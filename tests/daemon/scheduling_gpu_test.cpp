@@ -27,8 +27,8 @@ bool has_agent_thread(pid_t pid, int policy) {
     std::string name;
     std::getline(std::ifstream(tasks + "/" + entry->d_name + "/comm"), name);
     if (name == "gpreempt") {
-      found = found || (::sched_getscheduler(std::stoi(entry->d_name)) & ~SCHED_RESET_ON_FORK) ==
-                           policy;
+      found = found ||
+              (::sched_getscheduler(std::stoi(entry->d_name)) & ~SCHED_RESET_ON_FORK) == policy;
     }
   }
   if (directory != nullptr) {
