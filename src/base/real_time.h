@@ -5,8 +5,10 @@
 
 namespace gp {
 
-inline bool is_ordinary_thread() {
-  return (sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) == SCHED_OTHER;
+inline int thread_policy() { return sched_getscheduler(0) & ~SCHED_RESET_ON_FORK; }
+inline bool is_ordinary_thread() { return thread_policy() == SCHED_OTHER; }
+inline bool is_real_time_thread() {
+  return thread_policy() == SCHED_RR || thread_policy() == SCHED_FIFO;
 }
 
 // Among threads of the ordinary policy one that wakes up runs at once only if it has had no more

@@ -22,6 +22,7 @@ const Words kOneWorkGroup = {"--streams", "1",        "--batch", "16",        "-
 struct Case {
   unsigned idle_clients;
   Words trainer;
+  milliseconds briefly = 4s;
   bool by_kernel = false;  // else by what a stock driver has
 };
 
@@ -36,7 +37,7 @@ Result<demo::Scheduler> start_daemon(const Context& context, const Case& each) {
 
 Result<DaemonView> measure(const Context& context, const Case& each) {
   // Often enough that a p99 is more than the worst one or two.
-  const milliseconds interval = 12ms, duration = context.lasting(4s, 30s);
+  const milliseconds interval = 12ms, duration = context.lasting(each.briefly, 30s);
   const demo::Scheduler scheduler = TRY(start_daemon(context, each));
   const IdleClients clients = TRY(IdleClients::start(each.idle_clients, scheduler.socket()));
   demo::Child trainer = TRY(context.actors.trainer({&scheduler, "trainer", each.trainer}));
@@ -69,8 +70,8 @@ Result<Outcome> run_notice(const Context& context) {
   const DaemonView one = TRY(measure(context, {1, kOneWorkGroup}));
   const DaemonView many = TRY(measure(context, {64, kOneWorkGroup}));
   const DaemonView again = TRY(measure(context, {1, kOneWorkGroup}));
-  const DaemonView by_kernel = TRY(measure(context, {1, kOneWorkGroup, true}));
-  const DaemonView loaded = TRY(measure(context, {1, saturating}));
+  const DaemonView by_kernel = TRY(measure(context, {1, kOneWorkGroup, 4s, true}));
+  const DaemonView loaded = TRY(measure(context, {1, saturating, 2s}));
 
   Outcome outcome;
   const auto add = [&](const char* what, double limit, double value, const DaemonView& view) {

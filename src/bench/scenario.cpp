@@ -6,8 +6,7 @@ std::span<const Scenario> scenarios() {
   static constexpr Scenario kAll[] = {
       {"basic", "an offline job, requests now and then", run_basic},
       {"beside", "request latency beside an offline job over that alone", run_beside},
-      {"throughput", "what an offline job loses at 2 and at 10 requests per second",
-       run_throughput},
+      {"throughput", "what an offline job loses at 2 requests per second", run_throughput},
       {"frequent", "requests every 100 ms and every 10 ms", run_frequent},
       {"notice", "from online's first packet to the stop, with 1 and 64 idle clients", run_notice},
       {"idle", "what a daemon costs that has nothing to do", run_idle},

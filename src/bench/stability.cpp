@@ -77,7 +77,7 @@ Status wait_until_alone(const Context& context, const demo::Scheduler& scheduler
 
 Result<Outcome> run_stability(const Context& context) {
   const bool full = context.extent == Extent::full;
-  const milliseconds duration = context.lasting(10s, 3600s), interval = full ? 5000ms : 200ms;
+  const milliseconds duration = context.lasting(6s, 3600s), interval = full ? 5000ms : 200ms;
   const demo::Scheduler scheduler = TRY(context.actors.daemon());
   demo::Child trainer =
       TRY(context.actors.trainer({&scheduler, "trainer", {"--start-over", kSteps}}));

@@ -155,9 +155,9 @@ std::string latency_line(const json& status) {
 }  // namespace
 
 std::string scheduler_text(const json& status) {
-  std::string text =
-      fmt::format("gpreemptd (pid {}), policy {}\n\n", text_of(field(status, "daemon_pid")),
-                  text_of(field(status, "policy")));
+  std::string text = fmt::format(
+      "gpreemptd (pid {}), policy {}{}\n\n", text_of(field(status, "daemon_pid")),
+      text_of(field(status, "policy")), field(status, "real_time") == true ? ", real-time" : "");
   text += jobs_table(status);
   if (const std::string nodes = nodes_table(status); !nodes.empty()) {
     text += "\n" + nodes;

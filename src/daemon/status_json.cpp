@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/real_time.h"
+
 namespace gp::daemon {
 namespace {
 
@@ -100,6 +102,7 @@ std::string status_json(const sched::Engine& engine, const DriverView& driver, u
                        {"daemon_pid", ::getpid()},
                        {"connections", connections},
                        {"policy", report.policy},
+                       {"real_time", is_real_time_thread()},  // this one leads the loop
                        {"kernel",
                         {{"available", driver.no_kernel.empty()},
                          {"reason", driver.no_kernel.empty() ? json() : json(driver.no_kernel)}}},

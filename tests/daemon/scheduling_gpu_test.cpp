@@ -81,11 +81,13 @@ TEST_F(GpuScheduling, NobodyIsRealTimeIfTheConfigurationSaysSo) {
   EXPECT_TRUE(becomes(*training, SCHED_RR));
   const pid_t daemon = daemon_pid();
   EXPECT_EQ(::sched_getscheduler(daemon) & ~SCHED_RESET_ON_FORK, SCHED_RR);
+  EXPECT_EQ(status()["real_time"], true);
   write_config("real_time = false\n");
   guardian().signal(SIGHUP);
   EXPECT_TRUE(becomes(*training, SCHED_OTHER));
   EXPECT_TRUE(eventually(
       [&] { return (::sched_getscheduler(daemon) & ~SCHED_RESET_ON_FORK) == SCHED_OTHER; }));
+  EXPECT_EQ(status()["real_time"], false);
 }
 
 }  // namespace
