@@ -44,9 +44,6 @@ double median(std::vector<double> values) {
   return demo::quantile(std::move(values), 0.5).value_or(0);
 }
 
-// How far two like things were apart, whichever was the larger.
-double apart(double a, double b) { return std::max(a, b) / std::max(std::min(a, b), 1e-9); }
-
 }  // namespace
 
 Result<Outcome> run_beside(const Context& context) {
@@ -70,7 +67,6 @@ Result<Outcome> run_beside(const Context& context) {
                        const std::vector<double>& noises, double ratio_without, double alone_ms) {
     auto criterion = at_most("beside", what, limit, "x", median(ratios));
     criterion.noise = median(noises);
-    // A machine on which two like runs differ by more than the limit cannot show less.
     criterion.limit = std::max(limit, *criterion.noise);
     criterion.note =
         fmt::format("without gpreempt {:.1f}x; alone {:.2f} ms", ratio_without, alone_ms);

@@ -1,6 +1,7 @@
 // Words for what a scenario asks for.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,10 @@ inline report::Criterion holds(std::string scenario, std::string what, bool is_s
   criterion.note = std::move(note);
   return criterion;
 }
+
+// How far two like things were apart, whichever was the larger. A machine on which that is more
+// than a limit cannot show less.
+inline double apart(double a, double b) { return std::max(a, b) / std::max(std::min(a, b), 1e-9); }
 
 inline std::vector<double> latencies_ms(const demo::Serving& serving) {
   std::vector<double> all;
