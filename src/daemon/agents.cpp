@@ -86,8 +86,43 @@ bool Agents::on_hello(Peer& peer, std::span<const u8> message, std::vector<Uniqu
   }
   // A process has one debugger, which the agent is to be: we let go of it before we welcome it.
   expected_[peer.id] = {*hello, std::move(files)};
-  outside_->let_go(process->facts.key, [this, id = peer.id] { admit_expected(id); });
+  let_go_for(peer.id);
   return true;
+}
+
+void Agents::let_go_for(PeerId id) {
+  const Peer* peer = peers_->find(id);
+  const sched::Process* process = peer != nullptr ? engine_.find_pid(peer->who.pid) : nullptr;
+  if (process == nullptr) {
+    admit_expected(id);
+    return;
+  }
+  outside_->let_go(process->facts.key, [this, id](const Status& left) { on_let_go(id, left); });
+}
+
+// A process that is stopped is let go of when it runs.
+void Agents::on_let_go(PeerId id, const Status& left) {
+  const Peer* peer = peers_->find(id);
+  const sched::Process* process = peer != nullptr ? engine_.find_pid(peer->who.pid) : nullptr;
+  if (!expected_.contains(id) || (process != nullptr && process->phase != sched::Phase::running)) {
+    return;  // it has gone; on_runs_again() will be called
+  }
+  if (!left && left.error().code == EBUSY) {
+    let_go_for(id);  // it was stopped when we tried
+    return;
+  }
+  admit_expected(id);
+}
+
+// In the middle of the engine's work: what follows comes later.
+void Agents::on_runs_again(ProcessId process) {
+  const discover::ProcessKey* key = processes_.key_of(process);
+  for (const auto& [id, expected] : expected_) {
+    const Peer* peer = peers_->find(id);
+    if (key != nullptr && peer != nullptr && peer->who.pid == key->pid) {
+      outside_->let_go(*key, [this, id = id](const Status& left) { on_let_go(id, left); });
+    }
+  }
 }
 
 void Agents::admit_expected(PeerId id) {

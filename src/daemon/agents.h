@@ -36,6 +36,8 @@ class Agents {
   bool on_message(Peer& peer, const control::Header& header, std::span<const u8> message,
                   std::vector<UniqueFd> files);
   void on_closed(PeerId id);
+  // A process that was stopped runs again, or has ended.
+  void on_runs_again(sched::ProcessId id);
 
   void carry_out(const sched::Order& order);
   std::optional<sched::Activity> activity(sched::ProcessId id) const;
@@ -57,6 +59,7 @@ class Agents {
     sched::Allowance wakes;
   };
   // One that has said hello while we are attached to its process from outside.
+  // Has said hello and is not welcome yet: we are its process's debugger still.
   struct Expected {
     control::Hello hello;
     std::vector<UniqueFd> files;
@@ -67,6 +70,8 @@ class Agents {
   };
 
   bool on_hello(Peer& peer, std::span<const u8> message, std::vector<UniqueFd> files);
+  void let_go_for(PeerId id);
+  void on_let_go(PeerId id, const Status& left);
   void admit_expected(PeerId id);
   bool admit(Peer& peer, const control::Hello& hello, std::vector<UniqueFd>& files);
   bool on_queue(Agent& agent, const control::Header& header, std::span<const u8> message);

@@ -207,6 +207,7 @@ void Daemon::runs_again(ProcessId process) {
   if (const discover::ProcessKey* key = processes_->key_of(process)) {
     journal_->remove(*key);
   }
+  agents_->on_runs_again(process);
 }
 
 Status Daemon::reload() {

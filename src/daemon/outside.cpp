@@ -242,12 +242,13 @@ void Outside::take_events() {
   }
 }
 
-void Outside::let_go(const discover::ProcessKey& key, std::function<void()> done) {
+void Outside::let_go(const discover::ProcessKey& key, std::function<void(const Status&)> done) {
   submit(key, [this, key, done = std::move(done)] {
-    if (const Status left = controller_->let_go(key); !left) {
+    const Status left = controller_->let_go(key);
+    if (!left) {
       log_debug("still attached to process {}: {}", key.pid, left.error().message());
     }
-    loop_.post(done);
+    loop_.post([done, left] { done(left); });
   });
 }
 

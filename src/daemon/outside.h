@@ -46,8 +46,8 @@ class Outside {
   void carry_out_together(std::span<const Collected> orders);
 
   // Detaches from the process after what has been ordered before; then `done`, in the loop's
-  // thread.
-  void let_go(const discover::ProcessKey& key, std::function<void()> done);
+  // thread, with EBUSY if it is stopped.
+  void let_go(const discover::ProcessKey& key, std::function<void(const Status&)> done);
   // Starts what a daemon before us has left stopped.
   void start_leftover(const discover::ProcessKey& key, mechanism::Id mechanism);
 

@@ -55,6 +55,30 @@ TEST_F(GpuOneDebugger, IsTheAgentAlsoWhenItComesLaterThanTheDaemonsOwn) {
   EXPECT_TRUE(has_state(training->pid(), "running"));
 }
 
+TEST_F(GpuOneDebugger, IsTheAgentAlsoWhenItComesWhileTheProcessIsStopped) {
+  start_daemon();
+  const auto training = offline_whose_agent_is_late(), server = online();
+  ASSERT_EQ(training->ask("launch"), "ok");
+  ASSERT_TRUE(eventually([&] { return job_of(training->pid())["mechanism"] == "debugger"; }));
+  ASSERT_EQ(server->ask("launch"), "ok");
+  ASSERT_TRUE(has_state(training->pid(), "stopped"));
+  const auto connections = status()["connections"];
+  std::filesystem::create_symlink(socket(), late_socket());
+  ASSERT_TRUE(eventually([&] { return status()["connections"] > connections; }));
+  EXPECT_TRUE(stands_still(*training));
+  EXPECT_EQ(job_of(training->pid())["mechanism"], "debugger");
+  ASSERT_EQ(server->ask("finish"), "ok");
+  ASSERT_TRUE(eventually([&] { return process_of(training->pid())["agent"] == true; }));
+  EXPECT_FALSE(is_traced(training->pid()));
+  EXPECT_TRUE(runs(*training));
+  ASSERT_EQ(server->ask("launch"), "ok");
+  ASSERT_TRUE(has_state(training->pid(), "stopped"));
+  EXPECT_EQ(job_of(training->pid())["mechanism"], "self-debug");
+  EXPECT_TRUE(process_of(training->pid())["not_better"].empty());
+  ASSERT_EQ(server->ask("finish"), "ok");
+  EXPECT_TRUE(has_state(training->pid(), "running"));
+}
+
 TEST_F(GpuOneDebugger, IsTheDaemonWhereTheConfigurationSaysSo) {
   start_daemon("mechanisms = [\"debugger\"]\n");
   const auto training = offline(), server = online();
