@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include <atomic>
 #include <thread>
 
 #include "hammer.h"
@@ -44,13 +45,15 @@ TEST(a_queue_that_nobody_stops_runs_whatever_happens_to_others) {
   const int queue = bystander.create_queue(0, 7);
   CHECK(target.create_queue(0, 7) >= 0);
   Lease lease;
+  // One stop and one start per look, so that every look comes to an end.
+  std::atomic<int> looks = 0;
   const std::jthread others([&](std::stop_token end) {
-    while (!end.stop_requested()) {
+    for (int done = 0; !end.stop_requested(); done++) {
       hold(self(), lease, entry(target.pid(), all_queues));
-      usleep(2000);
+      usleep(1000);
       release(self(), lease, entry(target.pid(), all_queues));
-      usleep(2000);
+      while (looks <= done && !end.stop_requested()) usleep(100);
     }
   });
-  for (int i = 0; i < 300; i++) CHECK(runs(bystander.pid(), queue));
+  for (; looks < 300; looks++) CHECK(runs(bystander.pid(), queue));
 }
