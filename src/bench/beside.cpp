@@ -21,7 +21,7 @@ struct Quantiles {
 // The virtual GPU saves waves by copying them on this machine's CPU: a stop takes about a
 // millisecond, whatever we do. Its requests are made long enough that this is not all we see.
 Words requests_for(const Context& context) {
-  Words words = {context.extent == Extent::full ? "300" : "100", "40"};
+  Words words = {context.extent == Extent::full ? "300" : "100", "50"};
   if (context.virtual_gpu) {
     words.insert(words.end(), {"--layers", "64"});
   }
