@@ -86,32 +86,18 @@ bool Agents::on_hello(Peer& peer, std::span<const u8> message, std::vector<Uniqu
   }
   // A process has one debugger, which the agent is to be: we let go of it before we welcome it.
   expected_[peer.id] = {*hello, std::move(files)};
-  let_go_for(peer.id);
+  let_go_for(peer.id, process->facts.key);
   return true;
 }
 
-void Agents::let_go_for(PeerId id) {
-  const Peer* peer = peers_->find(id);
-  const sched::Process* process = peer != nullptr ? engine_.find_pid(peer->who.pid) : nullptr;
-  if (process == nullptr) {
-    admit_expected(id);
-    return;
-  }
-  outside_->let_go(process->facts.key, [this, id](const Status& left) { on_let_go(id, left); });
-}
-
-// A process that is stopped is let go of when it runs.
-void Agents::on_let_go(PeerId id, const Status& left) {
-  const Peer* peer = peers_->find(id);
-  const sched::Process* process = peer != nullptr ? engine_.find_pid(peer->who.pid) : nullptr;
-  if (!expected_.contains(id) || (process != nullptr && process->phase != sched::Phase::running)) {
-    return;  // it has gone; on_runs_again() will be called
-  }
-  if (!left && left.error().code == EBUSY) {
-    let_go_for(id);  // it was stopped when we tried
-    return;
-  }
-  admit_expected(id);
+void Agents::let_go_for(PeerId id, const discover::ProcessKey& key) {
+  outside_->let_go(key, [this, id] {
+    const Peer* peer = peers_->find(id);
+    const sched::Process* process = peer != nullptr ? engine_.find_pid(peer->who.pid) : nullptr;
+    if (process == nullptr || process->phase == sched::Phase::running) {
+      admit_expected(id);
+    }  // else it is held, and let go of when it runs again
+  });
 }
 
 // In the middle of the engine's work: what follows comes later.
@@ -120,7 +106,7 @@ void Agents::on_runs_again(ProcessId process) {
   for (const auto& [id, expected] : expected_) {
     const Peer* peer = peers_->find(id);
     if (key != nullptr && peer != nullptr && peer->who.pid == key->pid) {
-      outside_->let_go(*key, [this, id = id](const Status& left) { on_let_go(id, left); });
+      let_go_for(id, *key);
     }
   }
 }

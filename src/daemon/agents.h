@@ -70,8 +70,7 @@ class Agents {
   };
 
   bool on_hello(Peer& peer, std::span<const u8> message, std::vector<UniqueFd> files);
-  void let_go_for(PeerId id);
-  void on_let_go(PeerId id, const Status& left);
+  void let_go_for(PeerId id, const discover::ProcessKey& key);
   void admit_expected(PeerId id);
   bool admit(Peer& peer, const control::Hello& hello, std::vector<UniqueFd>& files);
   bool on_queue(Agent& agent, const control::Header& header, std::span<const u8> message);

@@ -242,13 +242,12 @@ void Outside::take_events() {
   }
 }
 
-void Outside::let_go(const discover::ProcessKey& key, std::function<void(const Status&)> done) {
+void Outside::let_go(const discover::ProcessKey& key, std::function<void()> done) {
   submit(key, [this, key, done = std::move(done)] {
-    const Status left = controller_->let_go(key);
-    if (!left) {
+    if (const Status left = controller_->let_go(key); !left) {
       log_debug("still attached to process {}: {}", key.pid, left.error().message());
     }
-    loop_.post([done, left] { done(left); });
+    loop_.post(done);
   });
 }
 
