@@ -45,8 +45,8 @@ class Outside {
   // Any thread; returns when the driver has. The answers come as for all orders.
   void carry_out_together(std::span<const Collected> orders);
 
-  // Detaches from the process after what has been ordered before, unless it is stopped; then `done`,
-  // in the loop's thread and before the answer to whatever was ordered later.
+  // Detaches from the process after what has been ordered before, unless it is stopped; then
+  // `done`, in the loop's thread and before the answer to whatever was ordered later.
   void let_go(const discover::ProcessKey& key, std::function<void()> done);
   // Starts what a daemon before us has left stopped.
   void start_leftover(const discover::ProcessKey& key, mechanism::Id mechanism);
