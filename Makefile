@@ -9,6 +9,9 @@ JOBS ?= $(shell nproc)
 BUILD ?= build
 PREFIX ?= /usr/local
 CMAKE_ARGS ?=
+# The executors of the virtual GPU for all CPUs; the demo needs but this one's.
+ALL_ENGINES := "-DVGPU_ENGINES=v3;v4"
+DEMO_ENGINES := $(if $(wildcard $(BUILD)/CMakeCache.txt),,-DVGPU_ENGINES=native)
 # A name or regular expression: make test TESTS=hip
 TESTS ?= .
 SOAK ?= 1h
@@ -25,7 +28,7 @@ test-deps: deps ## Install also what some tests look at results with: Chromium, 
 	@scripts/install-deps --test
 
 build: deps ## Build everything into build/ (programs in build/bin, libraries in build/lib)
-	@cmake --preset release -B $(BUILD) $(CMAKE_ARGS) > /dev/null
+	@cmake --preset release -B $(BUILD) $(ALL_ENGINES) $(CMAKE_ARGS) > /dev/null
 	@cmake --build $(BUILD) -j $(JOBS)
 
 test: test-deps build ## Build and run all tests (TESTS=<regex> runs some of them)
@@ -67,7 +70,7 @@ soak: deps ## Random requests for hours (SOAK=1h): leaks, lost results, jobs lef
 	@$(BUILD)/bin/gpreempt bench stability --full --duration $(SOAK) --output gpreempt-soak
 
 demo: deps ## Two HIP programs share a GPU, without and with gpreempt: a table and a report
-	@cmake --preset release -B $(BUILD) $(CMAKE_ARGS) > /dev/null
+	@cmake --preset release -B $(BUILD) $(DEMO_ENGINES) $(CMAKE_ARGS) > /dev/null
 	@cmake --build $(BUILD) -j $(JOBS) --target demo_programs
 	@$(BUILD)/bin/gpreempt demo
 

@@ -53,7 +53,7 @@ std::size_t found = 0;
 
 int main() {
   const MadeMachine machine = large_machine();
-  const kfd::Recording recording = machine.recording();
+  const Recording recording = machine.recording();
   const std::string hqds = machine.hqds(), mqds = machine.mqds();
   const double sysfs_ms = median_ms(
       101, [&] { found += snapshot_of(recording, {}, {.debugfs = false}).processes.size(); });

@@ -18,8 +18,8 @@
 #include "abi/aql.h"
 #include "agent/runtime.h"
 #include "base/socket.h"
-#include "control/page.h"
-#include "control/wire.h"
+#include "wire/page.h"
+#include "wire/wire.h"
 
 namespace {
 
@@ -110,16 +110,16 @@ int main(int argc, char** argv) {
   const double unwatched = nanoseconds(core, handle_of(doorbell));
 
   auto agent = gp::accept_from(listener->get());
-  gp::control::Hello hello;
+  gp::wire::Hello hello;
   if (!agent)
     fail("no agent came");
   auto received =
       gp::receive_message(agent->get(), {reinterpret_cast<gp::u8*>(&hello), sizeof hello});
   if (!received || received->files.size() != 2)
     fail("this is no hello");
-  const auto* page = static_cast<const gp::control::Page*>(
-      mmap(nullptr, gp::control::kPageBytes, PROT_READ, MAP_SHARED, received->files[0].get(), 0));
-  gp::control::Welcome welcome;
+  const auto* page = static_cast<const gp::wire::Page*>(
+      mmap(nullptr, gp::wire::kPageBytes, PROT_READ, MAP_SHARED, received->files[0].get(), 0));
+  gp::wire::Welcome welcome;
   welcome.watch_completion = 1;
   if (!gp::send_message(agent->get(), {reinterpret_cast<gp::u8*>(&welcome), sizeof welcome})) {
     fail("the agent does not listen");

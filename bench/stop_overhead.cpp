@@ -19,6 +19,7 @@
 
 namespace {
 
+using namespace gp;
 using namespace gp::mechanism;
 using gp::u64;
 
@@ -62,11 +63,11 @@ double median_us(std::vector<u64>& values) {
 }
 
 // The median of our own time, in us.
-double measure(Controller& controller, pid_t pid, Id id, int cycles) {
+double measure(Controller& controller, pid_t pid, Mechanism id, int cycles) {
   std::vector<u64> before, after, own, driver;
   const Target target{{pid, process_state(pid)->start_time}, {}};
   LeaseOptions options;
-  options.duration = std::chrono::minutes(1);
+  options.deadline = Clock::now() + std::chrono::minutes(1);
   options.mechanism = id;
   for (int i = 0; i < cycles; i++) {
     const auto lease = controller.stop({&target, 1}, options);
@@ -84,7 +85,7 @@ double measure(Controller& controller, pid_t pid, Id id, int cycles) {
     }
   }
   std::fprintf(stderr, "%s: before %.2f us, driver (virtual) %.2f us, after %.2f us\n",
-               info(id).name, median_us(before), median_us(driver), median_us(after));
+               info_of(id).name, median_us(before), median_us(driver), median_us(after));
   return median_us(own);
 }
 
@@ -115,8 +116,8 @@ int main(int argc, char** argv) {
   if (!controller) {
     fail("controller");
   }
-  const double own = measure(**controller, getpid(), Id::self_debug, cycles);
-  const double handover = measure(**controller, victim, Id::debugger, cycles);
+  const double own = measure(**controller, getpid(), Mechanism::self_debug, cycles);
+  const double handover = measure(**controller, victim, Mechanism::debugger, cycles);
   std::printf("{\"stop_own_us_p50\": %.2f, \"stop_handover_us_p50\": %.2f}\n", own, handover);
   controller->reset();
   kill(victim, SIGKILL);

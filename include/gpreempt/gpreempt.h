@@ -505,6 +505,20 @@ GPREEMPT_API int gpreempt_reserve_slots(gpreempt_context* context, uint32_t gpu_
 GPREEMPT_API int gpreempt_reserve_percent(gpreempt_context* context, uint32_t gpu_id,
                                           uint32_t online_percent, uint32_t offline_percent);
 
+/* The slots of a GPU as that driver counts them, whoever has reserved some. */
+struct gpreempt_slots {
+  size_t size;
+  uint32_t slots; /* for compute queues */
+  uint32_t reserved;
+  uint32_t active_queues;  /* compute queues that the hardware is given; in turns if too many */
+  uint32_t waiting_queues; /* of low priority, for a slot that is not reserved */
+};
+
+/* Reads them. Returns 0; -EINVAL (`size`), -ENOTSUP (as above), -EACCES, -ENODEV, -ECHILD.
+ * Thread-safe. */
+GPREEMPT_API int gpreempt_slots_of(gpreempt_context* context, uint32_t gpu_id,
+                                   struct gpreempt_slots* slots);
+
 /* ---- Scheduler: what gpreemptd is told ----------------------------------------------------- */
 
 /* These need a running gpreemptd: -ENOENT or -ECONNREFUSED say that there is none, -ETIMEDOUT that

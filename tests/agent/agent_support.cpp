@@ -21,8 +21,7 @@ namespace gp::agent {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr auto kPatience = 30s;  // far more than anything here takes on a busy machine
-constexpr int kPatienceMs = 30'000;
+constexpr int kPatienceMs = 30'000;  // far more than anything here takes on a busy machine
 
 std::vector<std::string> environment_with(const std::string& socket, const Settings& settings) {
   std::vector<std::string> out;
@@ -53,23 +52,6 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
 }
 
 }  // namespace
-
-u64 now_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<u64>(now.tv_sec) * 1'000'000'000 + static_cast<u64>(now.tv_nsec);
-}
-
-bool eventually(const std::function<bool()>& condition) {
-  const auto end = std::chrono::steady_clock::now() + kPatience;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > end) {
-      return false;
-    }
-    std::this_thread::sleep_for(1ms);
-  }
-  return true;
-}
 
 // ---- Puppet ----
 
@@ -151,12 +133,12 @@ Connection::Connection(UniqueFd socket) : socket_(std::move(socket)) {
   page_fd_ = std::move(received->files[0]);
   wake_fd_ = std::move(received->files[1]);
   void* memory =
-      mmap(nullptr, control::kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, page_fd_.get(), 0);
+      mmap(nullptr, wire::kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, page_fd_.get(), 0);
   if (memory == MAP_FAILED) {
     ADD_FAILURE() << "the page cannot be mapped";
     return;
   }
-  page_ = static_cast<control::Page*>(memory);
+  page_ = static_cast<wire::Page*>(memory);
 }
 
 Connection::Connection(Connection&& other) noexcept { *this = std::move(other); }
@@ -174,20 +156,20 @@ Connection& Connection::operator=(Connection&& other) noexcept {
 
 Connection::~Connection() {
   if (page_ != nullptr) {
-    munmap(page_, control::kPageBytes);
+    munmap(page_, wire::kPageBytes);
   }
 }
 
-void Connection::send(const control::Header& message) const {
+void Connection::send(const wire::Header& message) const {
   const auto sent =
       send_message(socket_.get(), {reinterpret_cast<const u8*>(&message), message.size});
   EXPECT_TRUE(sent) << sent.error().message();
 }
 
-void Connection::welcome(control::ClassCode work_class, bool watch_completion, u64 lease_ns) {
-  control::Welcome welcome;
-  if (work_class == control::ClassCode::offline) {
-    welcome.method = static_cast<u32>(control::Method::self_debug);
+void Connection::welcome(u32 work_class, bool watch_completion, u64 lease_ns) {
+  wire::Welcome welcome;
+  if (work_class == wire::code_of(WorkClass::offline)) {
+    welcome.mechanism = static_cast<u32>(Mechanism::self_debug);
   }
   welcome.work_class = work_class;
   welcome.watch_completion = watch_completion ? 1 : 0;
@@ -195,20 +177,20 @@ void Connection::welcome(control::ClassCode work_class, bool watch_completion, u
   send(welcome.header);
 }
 
-void Connection::receive(control::Kind kind, void* message, std::size_t size) {
+void Connection::receive(wire::Kind kind, void* message, std::size_t size) {
   for (;;) {
     pollfd readable = {socket_.get(), POLLIN, 0};
     ASSERT_EQ(poll(&readable, 1, kPatienceMs), 1) << "no answer";
     alignas(8) u8 buffer[512];
     auto received = receive_message(socket_.get(), buffer);
     ASSERT_TRUE(received) << received.error().message();
-    ASSERT_GE(received->size, sizeof(control::Header)) << "the agent has gone";
-    control::Header header;
+    ASSERT_GE(received->size, sizeof(wire::Header)) << "the agent has gone";
+    wire::Header header;
     std::memcpy(&header, buffer, sizeof header);
-    ASSERT_EQ(header.magic, control::kMagic);
+    ASSERT_EQ(header.magic, wire::kMagic);
     ASSERT_EQ(header.size, received->size);
-    if (header.kind == control::Kind::queue_created && header.kind != kind) {
-      control::QueueCreated created;
+    if (header.kind == wire::Kind::queue_created && header.kind != kind) {
+      wire::QueueCreated created;
       std::memcpy(&created, buffer, sizeof created);
       created_.push_back(created);
       continue;
@@ -221,25 +203,25 @@ void Connection::receive(control::Kind kind, void* message, std::size_t size) {
   }
 }
 
-control::Done Connection::command(control::Command command) {
+wire::Done Connection::command(wire::Command command) {
   command.header.sequence = ++sequence_;
   send(command.header);
-  control::Done done = expect<control::Done>(control::Kind::done);
+  wire::Done done = expect<wire::Done>(wire::Kind::done);
   EXPECT_EQ(done.header.sequence, sequence_);
   return done;
 }
 
-control::Done Connection::stop(control::Method method, u64 duration_ns) {
-  control::Command stop;
-  stop.method = method;
-  stop.deadline_ns = now_ns() + duration_ns;
+wire::Done Connection::stop(Mechanism mechanism, u64 duration_ns) {
+  wire::Command stop;
+  stop.mechanism = mechanism;
+  stop.deadline_ns = monotonic_ns() + duration_ns;
   page_->lease_deadline_ns = stop.deadline_ns;
   return command(stop);
 }
 
-control::Done Connection::start() {
-  control::Command start;
-  start.header.kind = control::Kind::start;
+wire::Done Connection::start() {
+  wire::Command start;
+  start.header.kind = wire::Kind::start;
   return command(start);
 }
 
@@ -258,17 +240,6 @@ bool Connection::ended() {
 }
 
 // ---- AgentTest ----
-
-void AgentTest::SetUp() {
-  std::string name = std::filesystem::temp_directory_path() / "gpreempt-agent-XXXXXX";
-  ASSERT_NE(mkdtemp(name.data()), nullptr);
-  directory_ = name;
-}
-
-void AgentTest::TearDown() {
-  listener_.reset();
-  std::filesystem::remove_all(directory_);
-}
 
 void AgentTest::listen() {
   auto listener = listen_on(socket());

@@ -12,15 +12,15 @@
 #include <vector>
 
 #include "base/unique_fd.h"
-#include "control/page.h"
-#include "control/wire.h"
+#include "libc/clock.h"
+#include "support/eventually.h"
+#include "support/temporary_directory.h"
+#include "wire/page.h"
+#include "wire/wire.h"
 
 namespace gp::agent {
 
 using Settings = std::map<std::string, std::string>;
-
-// Waits until it is so; false if that takes longer than anything here may take.
-bool eventually(const std::function<bool()>& condition);
 
 // A program with the agent loaded; agent_puppet.hip says what that one can do. Others, too, say
 // "ready" first.
@@ -62,43 +62,43 @@ class Connection {
   Connection& operator=(Connection&& other) noexcept;
   ~Connection();
 
-  const control::Hello& hello() const { return hello_; }
-  control::Page& page() const { return *page_; }
+  const wire::Hello& hello() const { return hello_; }
+  bool can(Mechanism mechanism) const {
+    return MechanismSet::of_bits(hello_.abilities).has(mechanism);
+  }
+  wire::Page& page() const { return *page_; }
   int page_fd() const { return page_fd_.get(); }
   int wake_fd() const { return wake_fd_.get(); }
 
-  void welcome(control::ClassCode work_class, bool watch_completion, u64 lease_ns = 2'000'000'000);
+  void welcome(u32 work_class, bool watch_completion, u64 lease_ns = 2'000'000'000);
   // Sends the command and waits for the answer.
-  control::Done stop(control::Method method = control::Method::self_debug,
-                     u64 duration_ns = 60'000'000'000);
-  control::Done start();
-  void send(const control::Header& message) const;
+  wire::Done stop(Mechanism mechanism = Mechanism::self_debug, u64 duration_ns = 60'000'000'000);
+  wire::Done start();
+  void send(const wire::Header& message) const;
   // The next message of this kind; others before it are kept in mind as queues created.
   template <class Message>
-  Message expect(control::Kind kind) {
+  Message expect(wire::Kind kind) {
     Message message{};
     receive(kind, &message, sizeof message);
     return message;
   }
   bool ended();  // waits for the end of the connection
   void close() { socket_.reset(); }
-  const std::vector<control::QueueCreated>& created() const { return created_; }
+  const std::vector<wire::QueueCreated>& created() const { return created_; }
 
  private:
-  void receive(control::Kind kind, void* message, std::size_t size);
-  control::Done command(control::Command command);
+  void receive(wire::Kind kind, void* message, std::size_t size);
+  wire::Done command(wire::Command command);
 
   UniqueFd socket_, page_fd_, wake_fd_;
-  control::Hello hello_;
-  control::Page* page_ = nullptr;
-  std::vector<control::QueueCreated> created_;
+  wire::Hello hello_;
+  wire::Page* page_ = nullptr;
+  std::vector<wire::QueueCreated> created_;
   u32 sequence_ = 0;
 };
 
 class AgentTest : public testing::Test {
  protected:
-  void SetUp() override;
-  void TearDown() override;
   std::string socket() const { return directory_ + "/gpreemptd.sock"; }
   const std::string& directory() const { return directory_; }
   void listen();
@@ -107,10 +107,9 @@ class AgentTest : public testing::Test {
   int listener() const { return listener_.get(); }
 
  private:
-  std::string directory_;
+  const TemporaryDirectory temporary_;
+  const std::string directory_ = temporary_.path();
   UniqueFd listener_;
 };
-
-u64 now_ns();
 
 }  // namespace gp::agent

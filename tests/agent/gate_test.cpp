@@ -6,8 +6,6 @@
 namespace gp::agent {
 namespace {
 
-using control::ClassCode;
-
 class Gate : public AgentTest {
  protected:
   void SetUp() override {
@@ -19,16 +17,16 @@ class Gate : public AgentTest {
                                        {"ROC_SIGNAL_POOL_SIZE", "32"}});
     ASSERT_EQ(puppet_->ask("work"), "ok");
     agent_ = accept();
-    agent_.welcome(ClassCode::offline, false, 60'000'000'000);
-    ASSERT_TRUE(agent_.hello().abilities & control::can_gate);
+    agent_.welcome(wire::code_of(WorkClass::offline), false, 60'000'000'000);
+    ASSERT_TRUE(agent_.can(Mechanism::gate));
   }
-  control::Done set(u32 open, u32 packets, u64 span_ns = 0) {
-    control::GateCommand command;
+  wire::Done set(u32 open, u32 packets, u64 span_ns = 0) {
+    wire::GateCommand command;
     command.open = open;
     command.window_packets = packets;
     command.window_ns = span_ns;
     agent_.send(command.header);
-    return agent_.expect<control::Done>(control::Kind::done);
+    return agent_.expect<wire::Done>(wire::Kind::done);
   }
   long number(const std::string& question) { return std::stol(puppet_->ask(question)); }
   // Nothing can be waited for when the claim is that nothing happens: look for a while.
@@ -47,7 +45,7 @@ class Gate : public AgentTest {
 };
 
 TEST_F(Gate, a_shut_gate_holds_packets_also_when_the_run_list_is_mapped_again) {
-  const control::Done shut = set(0, 0);
+  const wire::Done shut = set(0, 0);
   ASSERT_EQ(shut.error, 0);
   EXPECT_GE(shut.queues, 1u);
   ASSERT_EQ(puppet_->ask("launch"), "ok");
@@ -62,6 +60,19 @@ TEST_F(Gate, a_shut_gate_holds_packets_also_when_the_run_list_is_mapped_again) {
   EXPECT_EQ(puppet_->ask("value"), "0");
   ASSERT_EQ(set(1, 0).error, 0);
   EXPECT_EQ(puppet_->ask("progress"), "ok");
+}
+
+TEST_F(Gate, ten_thousand_stops_change_no_bit_of_the_results) {
+  int stops = 0, runs = 0;
+  for (; stops < 10'000; runs++) {
+    puppet_->say("work");
+    // A run takes about as long as this; one that ends before waits to be asked.
+    for (int i = 0; i < 250; i++, stops++) {
+      ASSERT_EQ(agent_.stop(Mechanism::gate).error, 0) << stops;
+      ASSERT_EQ(agent_.start().error, 0) << stops;
+    }
+    ASSERT_EQ(puppet_->line(), "ok") << "run " << runs;
+  }
 }
 
 TEST_F(Gate, a_window_changes_no_bit_of_the_results) {
@@ -133,7 +144,7 @@ TEST_F(Gate, holds_every_queue_of_a_program_with_many) {
   ASSERT_EQ(set(0, 0).error, 0);
   ASSERT_EQ(puppet_->ask("many queues"), "ok");
   EXPECT_TRUE(stays("queues left", 80));
-  const control::Done opened = set(1, 0);
+  const wire::Done opened = set(1, 0);
   ASSERT_EQ(opened.error, 0);
   EXPECT_GT(opened.queues, 80u);
   EXPECT_TRUE(eventually([&] { return number("queues left") == 0; }));
@@ -162,7 +173,7 @@ TEST_F(Gate, opens_for_a_program_that_ends) {
 }
 
 TEST_F(Gate, is_a_way_to_stop) {
-  ASSERT_EQ(agent_.stop(control::Method::gate).error, 0);
+  ASSERT_EQ(agent_.stop(Mechanism::gate).error, 0);
   EXPECT_EQ(agent_.page().stopped, 1u);
   ASSERT_EQ(puppet_->ask("launch"), "ok");
   EXPECT_TRUE(puppet_->stands_still());

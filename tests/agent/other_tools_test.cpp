@@ -34,7 +34,7 @@ TEST_P(OtherTools, are_loaded_beside_the_agent_and_both_do_their_work) {
   Puppet puppet(socket(), {{"HSA_TOOLS_LIB", tools}, {"OTHER_TOOL_FILE", file()}});
   ASSERT_EQ(puppet.ask("launch"), "ok");
   Connection agent = accept();
-  agent.welcome(control::ClassCode::offline, false);
+  agent.welcome(wire::code_of(WorkClass::offline), false);
   ASSERT_EQ(puppet.ask("progress"), "ok");
   EXPECT_TRUE(said().starts_with("load\nqueue\n")) << said();
   ASSERT_EQ(agent.stop().error, 0);

@@ -14,9 +14,9 @@ TEST_F(SecondRuntime, in_one_process_is_served_like_the_first) {
     ASSERT_EQ(program.line(), "queue");
     Connection agent = accept();
     EXPECT_EQ(agent.hello().pid, static_cast<u32>(program.pid()));
-    agent.welcome(control::ClassCode::offline, true);
-    agent.expect<control::QueueCreated>(control::Kind::queue_created);
-    const control::Done stopped = agent.stop();
+    agent.welcome(wire::code_of(WorkClass::offline), true);
+    agent.expect<wire::QueueCreated>(wire::Kind::queue_created);
+    const wire::Done stopped = agent.stop();
     ASSERT_EQ(stopped.error, 0);
     EXPECT_GE(stopped.queues, 1u);
     ASSERT_EQ(agent.start().error, 0);

@@ -12,9 +12,6 @@
 namespace gp::agent {
 namespace {
 
-using control::ClassCode;
-using control::Method;
-
 class Stop : public AgentTest {
  protected:
   void SetUp() override {
@@ -25,7 +22,7 @@ class Stop : public AgentTest {
   void start_counting() {
     ASSERT_EQ(puppet_.emplace(socket()).ask("launch"), "ok");
     agent_ = accept();
-    agent_.welcome(ClassCode::offline, false);
+    agent_.welcome(wire::code_of(WorkClass::offline), false);
     ASSERT_EQ(puppet_->ask("progress"), "ok");
   }
 
@@ -35,16 +32,16 @@ class Stop : public AgentTest {
 
 TEST_F(Stop, by_self_debug_holds_a_running_kernel_until_the_start) {
   start_counting();
-  ASSERT_TRUE(agent_.hello().abilities & control::can_self_debug);
+  ASSERT_TRUE(agent_.can(Mechanism::self_debug));
   for (int round = 0; round < 5; round++) {
-    const control::Done stopped = agent_.stop(Method::self_debug);
+    const wire::Done stopped = agent_.stop(Mechanism::self_debug);
     ASSERT_EQ(stopped.error, 0);
     EXPECT_GE(stopped.queues, 1u);
     EXPECT_LE(stopped.received_ns, stopped.driver_enter_ns);
     EXPECT_LT(stopped.driver_enter_ns, stopped.driver_leave_ns);
     EXPECT_EQ(agent_.page().stopped, 1u);
     EXPECT_TRUE(puppet_->stands_still());
-    const control::Done started = agent_.start();
+    const wire::Done started = agent_.start();
     ASSERT_EQ(started.error, 0);
     EXPECT_EQ(started.queues, stopped.queues);
     EXPECT_EQ(agent_.page().stopped, 0u);
@@ -55,7 +52,7 @@ TEST_F(Stop, by_self_debug_holds_a_running_kernel_until_the_start) {
 TEST_F(Stop, by_update_queue_holds_a_running_kernel_until_the_start) {
   start_counting();
   for (int round = 0; round < 5; round++) {
-    const control::Done stopped = agent_.stop(Method::update_queue);
+    const wire::Done stopped = agent_.stop(Mechanism::update_queue);
     ASSERT_EQ(stopped.error, 0);
     EXPECT_GE(stopped.queues, 1u);
     EXPECT_TRUE(puppet_->stands_still());
@@ -66,8 +63,9 @@ TEST_F(Stop, by_update_queue_holds_a_running_kernel_until_the_start) {
 
 TEST_F(Stop, the_way_may_change_from_stop_to_stop) {
   start_counting();
-  for (const Method method : {Method::update_queue, Method::self_debug, Method::update_queue}) {
-    ASSERT_EQ(agent_.stop(method).error, 0);
+  for (const Mechanism mechanism :
+       {Mechanism::update_queue, Mechanism::self_debug, Mechanism::update_queue}) {
+    ASSERT_EQ(agent_.stop(mechanism).error, 0);
     EXPECT_TRUE(puppet_->stands_still());
     ASSERT_EQ(agent_.start().error, 0);
     EXPECT_EQ(puppet_->ask("progress"), "ok");
@@ -76,7 +74,7 @@ TEST_F(Stop, the_way_may_change_from_stop_to_stop) {
 
 TEST_F(Stop, by_a_way_that_is_not_offered_fails_and_leaves_the_queues_running) {
   start_counting();
-  EXPECT_EQ(agent_.stop(Method::early_ioctl).error, -EOPNOTSUPP);
+  EXPECT_EQ(agent_.stop(Mechanism::early_ioctl).error, -EOPNOTSUPP);
   EXPECT_EQ(agent_.page().stopped, 0u);
   EXPECT_EQ(puppet_->ask("progress"), "ok");
 }
@@ -85,12 +83,13 @@ TEST_F(Stop, at_random_moments_changes_no_bit_of_the_results) {
   Puppet puppet(socket());
   ASSERT_EQ(puppet.ask("work"), "ok");
   Connection agent = accept();
-  agent.welcome(ClassCode::offline, false);
+  agent.welcome(wire::code_of(WorkClass::offline), false);
   std::mt19937 random(7);
   for (int run = 0; run < 4; run++) {
     puppet.say("work");
     for (int stop = 0; stop < 10; stop++) {
-      ASSERT_EQ(agent.stop(stop % 3 == 0 ? Method::update_queue : Method::self_debug).error, 0);
+      ASSERT_EQ(agent.stop(stop % 3 == 0 ? Mechanism::update_queue : Mechanism::self_debug).error,
+                0);
       std::this_thread::sleep_for(std::chrono::microseconds(random() % 500));
       ASSERT_EQ(agent.start().error, 0);
       std::this_thread::sleep_for(std::chrono::microseconds(random() % 3000));
@@ -124,7 +123,7 @@ TEST_F(Stop, ends_at_once_when_the_daemon_is_killed) {
   if (daemon == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     Connection agent = accept();
-    agent.welcome(ClassCode::offline, false, 60'000'000'000);
+    agent.welcome(wire::code_of(WorkClass::offline), false, 60'000'000'000);
     char byte = 0;
     [[maybe_unused]] const ssize_t told = read(go[0], &byte, 1);
     agent.stop();
@@ -143,7 +142,7 @@ TEST_F(Stop, ends_at_once_when_the_daemon_is_killed) {
 
 TEST_F(Stop, whose_lease_is_overdue_is_ended_by_the_agent) {
   start_counting();
-  ASSERT_EQ(agent_.stop(Method::self_debug, 200'000'000).error, 0);
+  ASSERT_EQ(agent_.stop(Mechanism::self_debug, 200'000'000).error, 0);
   EXPECT_EQ(puppet_->ask("progress"), "ok");
   EXPECT_TRUE(eventually([&] { return agent_.page().overdue_starts == 1; }));
   EXPECT_EQ(agent_.page().stopped, 0u);
@@ -152,8 +151,8 @@ TEST_F(Stop, whose_lease_is_overdue_is_ended_by_the_agent) {
 TEST_F(Stop, whose_lease_never_changes_ends_however_late_its_deadline_is) {
   ASSERT_EQ(puppet_.emplace(socket()).ask("launch"), "ok");
   agent_ = accept();
-  agent_.welcome(ClassCode::offline, false, 100'000'000);
-  ASSERT_EQ(agent_.stop(Method::self_debug, ~u64{0} >> 2).error, 0);
+  agent_.welcome(wire::code_of(WorkClass::offline), false, 100'000'000);
+  ASSERT_EQ(agent_.stop(Mechanism::self_debug, ~u64{0} >> 2).error, 0);
   EXPECT_EQ(puppet_->ask("progress"), "ok");
   EXPECT_TRUE(eventually([&] { return agent_.page().overdue_starts == 1; }));
 }
@@ -162,11 +161,11 @@ TEST_F(Stop, lasts_as_long_as_the_daemon_extends_the_lease) {
   ASSERT_EQ(puppet_.emplace(socket()).ask("launch"), "ok");
   agent_ = accept();
   constexpr u64 kLease = 1'000'000'000;
-  agent_.welcome(ClassCode::offline, false, kLease);
-  ASSERT_EQ(agent_.stop(Method::self_debug, kLease).error, 0);
+  agent_.welcome(wire::code_of(WorkClass::offline), false, kLease);
+  ASSERT_EQ(agent_.stop(Mechanism::self_debug, kLease).error, 0);
   const unsigned long before = puppet_->value();
-  for (const u64 end = now_ns() + 2 * kLease; now_ns() < end;) {
-    agent_.page().lease_deadline_ns = now_ns() + kLease;
+  for (const u64 end = monotonic_ns() + 2 * kLease; monotonic_ns() < end;) {
+    agent_.page().lease_deadline_ns = monotonic_ns() + kLease;
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   EXPECT_EQ(puppet_->value(), before);
@@ -186,7 +185,7 @@ TEST_F(Stop, does_not_keep_the_runtime_from_shutting_down) {
   puppet_.emplace(socket());
   ASSERT_EQ(puppet_->ask("default"), "ok");
   agent_ = accept();
-  agent_.welcome(ClassCode::offline, true);
+  agent_.welcome(wire::code_of(WorkClass::offline), true);
   ASSERT_EQ(agent_.stop().error, 0);
   EXPECT_EQ(puppet_->ask("shut down"), "ok");
   EXPECT_TRUE(agent_.ended());
@@ -195,7 +194,7 @@ TEST_F(Stop, does_not_keep_the_runtime_from_shutting_down) {
 TEST_F(Stop, does_not_reach_what_the_program_execs) {
   ASSERT_EQ(puppet_.emplace(socket()).ask("launch"), "ok");
   agent_ = accept();
-  agent_.welcome(ClassCode::offline, false);
+  agent_.welcome(wire::code_of(WorkClass::offline), false);
   ASSERT_EQ(agent_.stop().error, 0);
   puppet_->say("exec");
   ASSERT_EQ(puppet_->line(), "ready");
@@ -207,7 +206,7 @@ TEST_F(Stop, works_with_many_threads_that_make_and_destroy_queues) {
   Puppet puppet(socket());
   ASSERT_EQ(puppet.ask("default"), "ok");
   Connection agent = accept();
-  agent.welcome(ClassCode::offline, false);
+  agent.welcome(wire::code_of(WorkClass::offline), false);
   puppet.say("threads");
   for (int stop = 0; stop < 40; stop++) {
     ASSERT_EQ(agent.stop().error, 0);
@@ -222,29 +221,29 @@ class OldDriver : public Stop {};
 
 TEST_F(OldDriver, offers_update_queue_but_not_self_debug) {
   start_counting();
-  EXPECT_TRUE(agent_.hello().abilities & control::can_update_queue);
-  EXPECT_FALSE(agent_.hello().abilities & control::can_self_debug);
-  EXPECT_EQ(agent_.stop(Method::self_debug).error, -EOPNOTSUPP);
+  EXPECT_TRUE(agent_.can(Mechanism::update_queue));
+  EXPECT_FALSE(agent_.can(Mechanism::self_debug));
+  EXPECT_EQ(agent_.stop(Mechanism::self_debug).error, -EOPNOTSUPP);
 }
 
 TEST_F(OldDriver, update_queue_holds_a_running_kernel_until_the_start) {
   start_counting();
   for (int round = 0; round < 5; round++) {
-    ASSERT_EQ(agent_.stop(Method::update_queue).error, 0);
+    ASSERT_EQ(agent_.stop(Mechanism::update_queue).error, 0);
     EXPECT_TRUE(puppet_->stands_still());
     ASSERT_EQ(agent_.start().error, 0);
     EXPECT_EQ(puppet_->ask("progress"), "ok");
   }
   ASSERT_FALSE(agent_.created().empty());
-  for (const control::QueueCreated& queue : agent_.created()) {
-    EXPECT_NE(queue.queue_id, control::kUnknownQueue);
+  for (const wire::QueueCreated& queue : agent_.created()) {
+    EXPECT_NE(queue.queue_id, wire::kUnknownQueue);
     EXPECT_NE(queue.gpu_id, 0u);
   }
 }
 
 TEST_F(OldDriver, a_queue_created_meanwhile_is_held_too) {
   start_counting();
-  ASSERT_EQ(agent_.stop(Method::update_queue).error, 0);
+  ASSERT_EQ(agent_.stop(Mechanism::update_queue).error, 0);
   ASSERT_EQ(puppet_->ask("launch another"), "ok");
   EXPECT_TRUE(puppet_->stands_still());
   EXPECT_EQ(puppet_->ask("another value"), "0");
@@ -256,11 +255,11 @@ TEST_F(OldDriver, update_queue_at_random_moments_changes_no_bit_of_the_results) 
   Puppet puppet(socket());
   ASSERT_EQ(puppet.ask("work"), "ok");
   Connection agent = accept();
-  agent.welcome(ClassCode::offline, false);
+  agent.welcome(wire::code_of(WorkClass::offline), false);
   for (int run = 0; run < 3; run++) {
     puppet.say("work");
     for (int stop = 0; stop < 15; stop++) {
-      ASSERT_EQ(agent.stop(Method::update_queue).error, 0);
+      ASSERT_EQ(agent.stop(Mechanism::update_queue).error, 0);
       ASSERT_EQ(agent.start().error, 0);
       std::this_thread::sleep_for(std::chrono::microseconds(317 * stop));
     }

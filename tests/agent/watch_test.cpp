@@ -11,8 +11,6 @@
 namespace gp::agent {
 namespace {
 
-using control::ClassCode;
-
 class Watch : public AgentTest {
  protected:
   void SetUp() override {
@@ -23,7 +21,7 @@ class Watch : public AgentTest {
     puppet_.emplace(socket(), settings);
     ASSERT_EQ(puppet_->ask("default"), "ok");
     agent_ = accept();
-    agent_.welcome(ClassCode::online, true);
+    agent_.welcome(wire::code_of(WorkClass::online), true);
     // The first thing it finds is the work that was done before.
     ASSERT_TRUE(eventually([&] { return agent_.page().bursts > 0; }));
     ASSERT_TRUE(becomes_idle());
@@ -45,17 +43,17 @@ TEST_F(Watch, hello_says_who_the_process_is) {
         {"AMD_QUEUE_PRIORITY", "12"},
         {"GPREEMPT_JOB", "server"}});
   EXPECT_EQ(agent_.hello().pid, static_cast<u32>(puppet_->pid()));
-  EXPECT_EQ(agent_.hello().work_class, ClassCode::online);
+  EXPECT_EQ(agent_.hello().work_class, wire::code_of(WorkClass::online));
   EXPECT_EQ(agent_.hello().priority, 12u);
   EXPECT_STREQ(agent_.hello().tag, "chat");
   EXPECT_STREQ(agent_.hello().job, "server");
-  EXPECT_EQ(agent_.page().magic, control::kPageMagic);
+  EXPECT_EQ(agent_.page().magic, wire::kPageMagic);
 }
 
 TEST_F(Watch, settings_that_make_no_sense_count_as_unset) {
   meet({{"GPREEMPT_CLASS", "important"}, {"GPREEMPT_PRIORITY", "16"}});
-  EXPECT_EQ(agent_.hello().work_class, ClassCode::unset);
-  EXPECT_EQ(agent_.hello().priority, control::kPriorityUnset);
+  EXPECT_EQ(agent_.hello().work_class, wire::kClassUnset);
+  EXPECT_EQ(agent_.hello().priority, wire::kPriorityUnset);
 }
 
 TEST_F(Watch, nobody_can_change_the_size_of_the_page) {
@@ -136,7 +134,7 @@ TEST_F(Watch, work_from_before_the_daemon_came_is_seen) {
   ASSERT_EQ(puppet_->ask("launch"), "ok");
   listen();
   agent_ = accept();
-  agent_.welcome(ClassCode::online, true);
+  agent_.welcome(wire::code_of(WorkClass::online), true);
   EXPECT_TRUE(becomes_busy());
   ASSERT_EQ(puppet_->ask("finish"), "ok");
   EXPECT_TRUE(becomes_idle());
@@ -150,7 +148,7 @@ TEST_F(Watch, a_daemon_that_restarts_is_found_again) {
     ASSERT_EQ(puppet_->ask("default"), "ok");
     listen();
     agent_ = accept();
-    agent_.welcome(ClassCode::online, true);
+    agent_.welcome(wire::code_of(WorkClass::online), true);
     const u64 bursts = agent_.page().bursts;
     ASSERT_TRUE(becomes_idle());
     EXPECT_TRUE(eventually(
@@ -170,8 +168,8 @@ TEST_F(Watch, a_forked_child_does_not_keep_the_connection_open) {
 
 TEST_F(Watch, a_daemon_that_talks_nonsense_is_left_and_the_program_goes_on) {
   meet();
-  control::Header nonsense;
-  nonsense.kind = static_cast<control::Kind>(999);
+  wire::Header nonsense;
+  nonsense.kind = static_cast<wire::Kind>(999);
   nonsense.size = sizeof nonsense;
   agent_.send(nonsense);
   EXPECT_TRUE(agent_.ended());

@@ -13,17 +13,15 @@
 #include <filesystem>
 #include <string>
 
+#include "support/temporary_directory.h"
+
 namespace gp {
 namespace {
 
 class SocketTest : public testing::Test {
  protected:
-  void SetUp() override {
-    char pattern[] = "/tmp/socket_test.XXXXXX";
-    directory = mkdtemp(pattern);
-  }
-  void TearDown() override { std::filesystem::remove_all(directory); }
-  std::string directory;
+  const TemporaryDirectory temporary_;
+  const std::string directory = temporary_.path();
 };
 
 std::span<const u8> bytes(const std::string& text) {
@@ -99,6 +97,7 @@ TEST_F(SocketTest, KnowsThePeerAndSeesItEnd) {
   ASSERT_TRUE(peer);
   EXPECT_EQ(peer->pid, child);
   EXPECT_EQ(peer->uid, geteuid());
+  EXPECT_EQ(peer->gid, getegid());
   pollfd dead = {peer->pidfd.get(), POLLIN, 0};
   EXPECT_EQ(poll(&dead, 1, 0), 0);
   close(hold[1]);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "server/server_support.h"
+#include "support/temporary_directory.h"
 
 namespace gp::bench {
 namespace {
@@ -18,15 +19,8 @@ using vgpu::server::Words;
 
 class Bench : public testing::Test {
  protected:
-  void SetUp() override {
-    char pattern[] = "/tmp/gpreempt_bench_test.XXXXXX";
-    home_ = ::mkdtemp(pattern);
-    ::setenv("XDG_RUNTIME_DIR", home_.c_str(), 1);
-  }
-  void TearDown() override {
-    ::unsetenv("XDG_RUNTIME_DIR");
-    fs::remove_all(home_);
-  }
+  void SetUp() override { ::setenv("XDG_RUNTIME_DIR", home_.c_str(), 1); }
+  void TearDown() override { ::unsetenv("XDG_RUNTIME_DIR"); }
 
   Outcome bench(const Words& words) const {
     Words all = {GPREEMPT_BIN_DIR "/gpreempt", "bench"};
@@ -53,7 +47,8 @@ class Bench : public testing::Test {
     ADD_FAILURE() << "no criterion '" << what << "' in " << results;
   }
 
-  std::string home_;
+  const TemporaryDirectory temporary_;
+  const std::string home_ = temporary_.path();
 };
 
 TEST_F(Bench, ListsItsScenarios) {

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "support/temporary_directory.h"
+
 namespace gp::bench {
 namespace {
 
@@ -22,8 +24,8 @@ TEST(DriverLog, OfTheKernelWarningsAboutTheGpuCount) {
 }
 
 TEST(DriverLog, OfAVirtualGpuWhatCameSinceItWasOpened) {
-  std::string folder = "/tmp/driver_log_test.XXXXXX";
-  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  const TemporaryDirectory temporary;
+  const std::string& folder = temporary.path();
   ::setenv("GPREEMPT_VGPU_DIR", folder.c_str(), 1);
   EXPECT_FALSE(DriverLog::open());  // there is none
   const std::string line = "10:00:00.000001 warning: before\n";
@@ -37,7 +39,6 @@ TEST(DriverLog, OfAVirtualGpuWhatCameSinceItWasOpened) {
   EXPECT_EQ(*log->complaints(), (std::vector<std::string>{"10:00:00.000003 error: after",
                                                           "10:00:00.000004 warning: and this"}));
   ::unsetenv("GPREEMPT_VGPU_DIR");
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "server/server_support.h"
+#include "support/temporary_directory.h"
 
 namespace gp::cli {
 namespace {
@@ -21,13 +22,9 @@ Outcome gpreempt(Words words) {
 
 class SavedCopy : public testing::Test {
  protected:
-  void SetUp() override {
-    char pattern[] = "/tmp/gpreempt_test.XXXXXX";
-    home_ = ::mkdtemp(pattern);
-    ::setenv("XDG_RUNTIME_DIR", home_.c_str(), 1);
-  }
-  void TearDown() override { fs::remove_all(home_); }
-  fs::path home_;
+  void SetUp() override { ::setenv("XDG_RUNTIME_DIR", home_.c_str(), 1); }
+  const TemporaryDirectory temporary_;
+  const fs::path home_ = temporary_.path();
 };
 
 TEST_F(SavedCopy, OfARealServerShowsItsFiveQueues) {

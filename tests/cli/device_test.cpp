@@ -6,6 +6,8 @@
 
 #include "mechanism_support.h"
 #include "server/server_support.h"
+#include "support/eventually.h"
+#include "support/temporary_directory.h"
 
 namespace gp::cli {
 namespace {
@@ -20,11 +22,6 @@ std::string text(pid_t pid) { return std::to_string(pid); }
 
 class Device : public testing::Test {
  protected:
-  void SetUp() override {
-    char pattern[] = "/tmp/gpreempt_test.XXXXXX";
-    home_ = ::mkdtemp(pattern);
-  }
-  void TearDown() override { std::filesystem::remove_all(home_); }
   // With a runtime directory of the test's own.
   Words command(Words words) const {
     words.insert(words.begin(),
@@ -34,9 +31,10 @@ class Device : public testing::Test {
   Outcome gpreempt(const Words& words) const { return vgpu::server::run(command(words)); }
   // Waits until every queue is stopped, as the device sees it.
   static bool stops(const Victim& victim) {
-    return mechanism::eventually([&] { return mechanism::all_stopped(victim.pid()); });
+    return eventually([&] { return mechanism::all_stopped(victim.pid()); });
   }
-  std::string home_;
+  const TemporaryDirectory temporary_;
+  const std::string home_ = temporary_.path();
 };
 
 TEST_F(Device, QueuesShowWhoseTheyAre) {
@@ -94,7 +92,7 @@ TEST_F(Device, ResumeEndsASuspend) {
   Victim victim;
   Child suspend(command({"suspend", "--pid", text(victim.pid()), "--for", "1min"}));
   ASSERT_TRUE(stops(victim));
-  ASSERT_TRUE(mechanism::eventually(
+  ASSERT_TRUE(eventually(
       [&] { return std::filesystem::exists(home_ + "/gpreempt/suspend-" + text(suspend.pid())); }));
   EXPECT_EQ(gpreempt({"resume", "--pid", "1"}).status, 1);
   const Outcome outcome = gpreempt({"resume", "--pid", text(victim.pid())});
@@ -108,8 +106,8 @@ TEST_F(Device, SuspendOfOneQueueLeavesTheOthersRunning) {
   const u32 chosen = mechanism::queue_states(victim.pid()).rbegin()->first;
   Child suspend(command({"suspend", "--pid", text(victim.pid()), "--queue", std::to_string(chosen),
                          "--grace", "10", "--for", "1min"}));
-  ASSERT_TRUE(mechanism::eventually(
-      [&] { return mechanism::queue_states(victim.pid())[chosen] == "suspended"; }));
+  ASSERT_TRUE(
+      eventually([&] { return mechanism::queue_states(victim.pid())[chosen] == "suspended"; }));
   EXPECT_TRUE(victim.makes_progress());
   suspend.signal(SIGTERM);
   EXPECT_EQ(suspend.wait().status, 0);
@@ -170,7 +168,7 @@ TEST_F(Device, WatchPrintsALinePerEvent) {
   Child watch(command({"queues", "--watch", "--json"}));
   {
     Victim victim;
-    ASSERT_TRUE(mechanism::eventually([&] {
+    ASSERT_TRUE(eventually([&] {
       return gpreempt({"queues", "--exists", text(victim.pid()) + ":0"}).status == 0;
     }));
     const std::string output = watch.read_until("\n");

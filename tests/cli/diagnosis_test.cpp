@@ -14,7 +14,7 @@ namespace {
 constexpr gid_t kRenderGid = 54105;  // no group of that number has a name here
 
 // Files with contents, and device files that may or may not be opened.
-class Machine final : public kfd::Os {
+class Machine final : public Os {
  public:
   std::map<std::string, std::string> files;
   std::map<std::string, int> device_errors;  // path -> what opening it gives; 0: a file

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "cli/text_table.h"
+#include "base/text_table.h"
 
 namespace gp::cli {
 namespace {
@@ -27,7 +27,7 @@ Snapshot two_processes() {
   training.key = {1234, 5678};
   training.command = "python train.py " + std::string(200, 'x');
   training.tag = "llm";
-  training.work_class = discover::WorkClass::offline;
+  training.work_class = WorkClass::offline;
   Queue known;
   known.queue_id = 0;
   known.gpu_id = 9770;
@@ -93,17 +93,6 @@ TEST(QueueTables, ShowOnlyWhatWasAskedFor) {
   EXPECT_EQ(queue_json(two_processes(), filter)["queues"].size(), 1u);
   filter.pid = 1;
   EXPECT_NE(queue_tables(two_processes(), filter).find("No queues."), std::string::npos);
-}
-
-TEST(TextTable, ControlCharactersOfAProcessNameAreHarmless) {
-  const std::string table = layout({{"NAME"}}, {{"\033[2Jevil\n"}});
-  EXPECT_EQ(table, "NAME\n?[2Jevil?\n");
-}
-
-TEST(TextTable, CutsBetweenCharacters) {
-  EXPECT_EQ(shorten("abcdef", 6), "abcdef");
-  EXPECT_EQ(shorten("abcdefg", 6), "abc...");
-  EXPECT_EQ(shorten("ab\xc3\xa4xyz", 6), "ab...");
 }
 
 }  // namespace

@@ -42,8 +42,8 @@ preempt_others = true
                             "gpreemptd.toml");
   ASSERT_TRUE(config) << config.error().message();
   EXPECT_STREQ(config->settings.policy->name, "share");
-  EXPECT_TRUE(config->settings.ways.has(sched::Way::criu));
-  EXPECT_FALSE(config->settings.ways.has(sched::Way::self_debug));
+  EXPECT_TRUE(config->settings.mechanisms.has(Mechanism::criu));
+  EXPECT_FALSE(config->settings.mechanisms.has(Mechanism::self_debug));
   EXPECT_EQ(config->settings.lease_ns, 500'000'000U);
   EXPECT_EQ(config->socket_mode, 0660U);
   EXPECT_EQ(config->settings.parameters.linger_max_ns, 1'500'000U);
@@ -85,7 +85,7 @@ TEST(Config, ThatIsShippedIsTheDefault) {
   ASSERT_TRUE(shipped) << shipped.error().message();
   const Config defaults;
   EXPECT_EQ(shipped->settings.policy, defaults.settings.policy);
-  EXPECT_EQ(shipped->settings.ways, defaults.settings.ways);
+  EXPECT_EQ(shipped->settings.mechanisms, defaults.settings.mechanisms);
   EXPECT_EQ(shipped->settings.lease_ns, defaults.settings.lease_ns);
   EXPECT_EQ(shipped->settings.parameters.linger_max_ns, defaults.settings.parameters.linger_max_ns);
   EXPECT_EQ(shipped->settings.parameters.share, defaults.settings.parameters.share);

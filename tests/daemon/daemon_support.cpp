@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -40,17 +39,6 @@ void run_child(const Words& words, const Environment& environment, int in, int o
 }
 
 }  // namespace
-
-bool eventually(const std::function<bool()>& condition) {
-  const auto end = std::chrono::steady_clock::now() + kPatience;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > end) {
-      return false;
-    }
-    std::this_thread::sleep_for(5ms);
-  }
-  return true;
-}
 
 Program::Program(const Words& words, const Environment& environment,
                  const std::string& error_file) {
@@ -111,11 +99,7 @@ bool Program::ended() {
           info.si_pid == pid_);
 }
 
-void DaemonTest::SetUp() {
-  ::signal(SIGPIPE, SIG_IGN);
-  char pattern[] = "/tmp/gpreemptd_test.XXXXXX";
-  directory_ = ::mkdtemp(pattern);
-}
+void DaemonTest::SetUp() { ::signal(SIGPIPE, SIG_IGN); }
 
 void DaemonTest::TearDown() {
   if (HasFailure()) {
@@ -127,7 +111,6 @@ void DaemonTest::TearDown() {
   if (guardian_) {
     stop_daemon();
   }
-  std::filesystem::remove_all(directory_);
 }
 
 void DaemonTest::write_config(const std::string& text) const {
@@ -147,7 +130,7 @@ void DaemonTest::start_daemon(const std::string& config, const Environment& envi
   guardian_ = std::make_unique<Program>(
       Words{GPREEMPT_BIN_DIR "/gpreemptd", "--config", config_file(), "--socket", socket()}, all,
       directory_ + "/log");
-  ASSERT_TRUE(eventually([&] { return static_cast<bool>(control::Client::connect(socket())); }));
+  ASSERT_TRUE(eventually([&] { return static_cast<bool>(wire::Client::connect(socket())); }));
 }
 
 int DaemonTest::stop_daemon() {
@@ -160,10 +143,10 @@ int DaemonTest::stop_daemon() {
 nlohmann::json DaemonTest::status() {
   nlohmann::json status;
   eventually([&] {  // a daemon that is being replaced does not answer at once
-    auto client = control::Client::connect(socket());
+    auto client = wire::Client::connect(socket());
     const bool limited = client && client->set_timeout(2s);  // one that hangs does not answer
     const Result<std::string> text =
-        limited ? client->text(control::Kind::status) : Error{ECONNREFUSED, "no daemon", ""};
+        limited ? client->text(wire::Kind::status) : Error{ECONNREFUSED, "no daemon", ""};
     status = text ? nlohmann::json::parse(*text) : nlohmann::json();
     return static_cast<bool>(text);
   });

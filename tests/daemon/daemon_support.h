@@ -14,15 +14,14 @@
 #include <vector>
 
 #include "base/unique_fd.h"
-#include "control/client.h"
+#include "client/client.h"
+#include "support/eventually.h"
+#include "support/temporary_directory.h"
 
 namespace gp::daemon {
 
 using Words = std::vector<std::string>;
 using Environment = std::map<std::string, std::string>;
-
-// Waits until it is so; false if that takes longer than anything here may take.
-bool eventually(const std::function<bool()>& condition);
 
 // A program with pipes to its input and output; standard error goes to a file.
 class Program {
@@ -84,7 +83,8 @@ class DaemonTest : public testing::Test {
   static bool stands_still(Program& puppet);
 
  private:
-  std::string directory_;
+  const TemporaryDirectory temporary_;
+  const std::string directory_ = temporary_.path();
   Environment environment_;
   std::unique_ptr<Program> guardian_;
 };

@@ -9,8 +9,8 @@
 #include <random>
 
 #include "base/socket.h"
-#include "control/page.h"
 #include "daemon/daemon_support.h"
+#include "wire/page.h"
 
 namespace gp::daemon {
 namespace {
@@ -87,7 +87,7 @@ TEST_F(Hostile, GarbageIsCutOff) {
 TEST_F(Hostile, AMessageLargerThanAnyIsCutOff) {
   const UniqueFd connection = connect();
   std::vector<u8> bytes(100'000);
-  const control::Header header{.kind = control::Kind::status, .size = 100'000};
+  const wire::Header header{.kind = wire::Kind::status, .size = 100'000};
   std::memcpy(bytes.data(), &header, sizeof header);
   send(connection, bytes);
   EXPECT_TRUE(is_cut_off(connection));
@@ -96,9 +96,9 @@ TEST_F(Hostile, AMessageLargerThanAnyIsCutOff) {
 TEST_F(Hostile, EveryKindWithTheWrongLengthIsRefused) {
   for (u16 kind = 0; kind < 128; ++kind) {
     const UniqueFd connection = connect();
-    std::vector<u8> bytes(sizeof(control::Header) + 3);
-    const control::Header header{.kind = static_cast<control::Kind>(kind),
-                                 .size = static_cast<u32>(bytes.size())};
+    std::vector<u8> bytes(sizeof(wire::Header) + 3);
+    const wire::Header header{.kind = static_cast<wire::Kind>(kind),
+                              .size = static_cast<u32>(bytes.size())};
     std::memcpy(bytes.data(), &header, sizeof header);
     send(connection, bytes);
   }
@@ -107,7 +107,7 @@ TEST_F(Hostile, EveryKindWithTheWrongLengthIsRefused) {
 
 TEST_F(Hostile, AFloodIsCutOff) {
   const UniqueFd connection = connect();
-  const control::Header header{.kind = control::Kind::resume, .size = sizeof(control::Header)};
+  const wire::Header header{.kind = wire::Kind::resume, .size = sizeof(wire::Header)};
   for (int i = 0; i < 100'000; ++i) {
     if (::send(connection.get(), &header, sizeof header, MSG_NOSIGNAL) < 0) {
       break;
@@ -118,7 +118,7 @@ TEST_F(Hostile, AFloodIsCutOff) {
 
 TEST_F(Hostile, WhoDoesNotReadIsCutOff) {
   const UniqueFd connection = connect();
-  const control::Header header{.kind = control::Kind::status, .size = sizeof(control::Header)};
+  const wire::Header header{.kind = wire::Kind::status, .size = sizeof(wire::Header)};
   for (int i = 0; i < 100'000; ++i) {
     if (::send(connection.get(), &header, sizeof header, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 &&
         errno != EAGAIN) {
@@ -142,11 +142,11 @@ TEST_F(Hostile, APageThatCanShrinkIsRefused) {
   const UniqueFd connection = connect();
   const UniqueFd page(::memfd_create("page", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   const UniqueFd wake(::eventfd(0, EFD_CLOEXEC));
-  ASSERT_EQ(::ftruncate(page.get(), control::kPageBytes), 0);
-  const control::Page content;
+  ASSERT_EQ(::ftruncate(page.get(), wire::kPageBytes), 0);
+  const wire::Page content;
   ASSERT_GT(::pwrite(page.get(), &content, sizeof content, 0), 0);
   const int files[] = {page.get(), wake.get()};
-  send_with_files(connection.get(), control::bytes_of(control::Hello{}), files);
+  send_with_files(connection.get(), wire::bytes_of(wire::Hello{}), files);
   EXPECT_TRUE(is_cut_off(connection));
 }
 
@@ -155,22 +155,22 @@ TEST_F(Hostile, FilesOfTheWrongKindAreRefused) {
   const int files[] = {file.get(), file.get(), file.get(), file.get(), file.get(), file.get()};
   for (const std::size_t count : {1UL, 2UL, 6UL}) {
     const UniqueFd connection = connect();
-    send_with_files(connection.get(), control::bytes_of(control::Hello{}), {files, count});
+    send_with_files(connection.get(), wire::bytes_of(wire::Hello{}), {files, count});
     EXPECT_TRUE(is_cut_off(connection)) << count;
   }
 }
 
 TEST_F(Hostile, ProcessesOfNobodyCannotBeGoverned) {
-  auto client = control::Client::connect(socket());
+  auto client = wire::Client::connect(socket());
   ASSERT_TRUE(client);
-  control::Suspend suspend;
+  wire::Suspend suspend;
   suspend.pid = 1;
   suspend.duration_ns = 1'000'000;
   EXPECT_FALSE(client->ask(suspend));
   suspend.pid = 0;
   suspend.duration_ns = ~u64{0};
   EXPECT_FALSE(client->ask(suspend));
-  control::SetJob set;
+  wire::SetJob set;
   set.priority = 99;
   EXPECT_FALSE(client->ask(set));
 }

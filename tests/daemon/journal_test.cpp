@@ -7,16 +7,13 @@
 #include <filesystem>
 #include <fstream>
 
+#include "support/temporary_directory.h"
+
 namespace gp::daemon {
 namespace {
 
 class JournalTest : public testing::Test {
  protected:
-  void SetUp() override {
-    char pattern[] = "/tmp/gpreempt_journal.XXXXXX";
-    directory_ = ::mkdtemp(pattern);
-  }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
   std::string path() const { return directory_ + "/journal"; }
   JournalContent reopen() {
     JournalContent left;
@@ -34,35 +31,36 @@ class JournalTest : public testing::Test {
   std::unique_ptr<Journal> journal;
 
  private:
-  std::string directory_;
+  const TemporaryDirectory temporary_;
+  const std::string directory_ = temporary_.path();
 };
 
 TEST_F(JournalTest, KeepsWhatIsStoppedForTheNextDaemon) {
   EXPECT_TRUE(reopen().entries.empty());
-  journal->add({{42, 7}, sched::Way::debugger});
-  journal->add({{43, 8}, sched::Way::criu});
+  journal->add({{42, 7}, Mechanism::debugger});
+  journal->add({{43, 8}, Mechanism::criu});
   journal->remove({42, 7});
   const JournalContent left = reopen();
   ASSERT_EQ(left.entries.size(), 1U);
-  EXPECT_EQ(left.entries[0].process, (discover::ProcessKey{43, 8}));
-  EXPECT_EQ(left.entries[0].way, sched::Way::criu);
+  EXPECT_EQ(left.entries[0].process, (ProcessKey{43, 8}));
+  EXPECT_EQ(left.entries[0].mechanism, Mechanism::criu);
   EXPECT_EQ(left.damaged, 0U);
   EXPECT_TRUE(reopen().entries.empty()) << "an entry was left twice";
 }
 
 TEST_F(JournalTest, HasOneEntryForAProcess) {
   reopen();
-  journal->add({{42, 7}, sched::Way::self_debug});
-  journal->add({{42, 7}, sched::Way::debugger});
+  journal->add({{42, 7}, Mechanism::self_debug});
+  journal->add({{42, 7}, Mechanism::debugger});
   const JournalContent left = reopen();
   ASSERT_EQ(left.entries.size(), 1U);
-  EXPECT_EQ(left.entries[0].way, sched::Way::debugger);
+  EXPECT_EQ(left.entries[0].mechanism, Mechanism::debugger);
 }
 
 TEST_F(JournalTest, TellsDamagedEntriesFromGoodOnes) {
   reopen();
-  journal->add({{42, 7}, sched::Way::debugger});
-  journal->add({{43, 8}, sched::Way::debugger});
+  journal->add({{42, 7}, Mechanism::debugger});
+  journal->add({{43, 8}, Mechanism::debugger});
   damage(8);  // in the first entry's pid
   const JournalContent left = reopen();
   EXPECT_EQ(left.damaged, 1U);

@@ -9,11 +9,11 @@ class GpuLaterClass : public DaemonTest {
   std::unique_ptr<Program> unclassified() {
     return puppet({{"HSA_TOOLS_LIB", GPREEMPT_LIB_DIR "/libgpreempt_agent.so"}});
   }
-  Status call(const Program& program, control::ClassCode work_class) {
-    control::SetJob request;
+  Status call(const Program& program, u32 work_class) {
+    wire::SetJob request;
     request.pid = static_cast<u32>(program.pid());
     request.work_class = work_class;
-    return TRY(control::Client::connect(socket())).ask(request);
+    return TRY(wire::Client::connect(socket())).ask(request);
   }
 };
 
@@ -23,7 +23,7 @@ TEST_F(GpuLaterClass, WorkOfAProgramThatIsOnlineFromNowOnIsSeen) {
   ASSERT_EQ(server->ask("default"), "ok");
   ASSERT_EQ(training->ask("launch"), "ok");
   ASSERT_TRUE(eventually([&] { return job_of(server->pid())["class"] == "normal"; }));
-  const Status called = call(*server, control::ClassCode::online);
+  const Status called = call(*server, wire::code_of(WorkClass::online));
   ASSERT_TRUE(called) << called.error().message();
   ASSERT_EQ(server->ask("launch"), "ok");
   EXPECT_TRUE(has_state(training->pid(), "stopped"));

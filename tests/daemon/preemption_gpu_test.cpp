@@ -58,15 +58,15 @@ TEST_F(GpuPreemption, AClientHoldsAJobUntilItLetsGo) {
   ASSERT_EQ(training->ask("launch"), "ok");
   ASSERT_TRUE(runs(*training));
   ASSERT_TRUE(eventually([&] { return !job_of(training->pid())["gpu_ids"].empty(); }));
-  auto client = control::Client::connect(socket());
+  auto client = wire::Client::connect(socket());
   ASSERT_TRUE(client);
-  control::Suspend suspend;
+  wire::Suspend suspend;
   suspend.pid = static_cast<u32>(training->pid());
   suspend.duration_ns = 60'000'000'000;
   const Status suspended = client->ask(suspend);
   ASSERT_TRUE(suspended) << suspended.error().message();
   EXPECT_TRUE(stands_still(*training));
-  client = control::Client::connect(socket());  // the first connection ends, and its hold with it
+  client = wire::Client::connect(socket());  // the first connection ends, and its hold with it
   EXPECT_TRUE(has_state(training->pid(), "running"));
   EXPECT_TRUE(runs(*training));
 }
@@ -79,12 +79,12 @@ TEST_F(GpuPreemption, MarksOfAProgramCountAsWork) {
   ASSERT_EQ(training->ask("launch"), "ok");
   ASSERT_TRUE(runs(*training));
   // This process speaks for itself, but has no queues on the GPU: nobody is in its way.
-  auto client = control::Client::connect(socket());
+  auto client = wire::Client::connect(socket());
   ASSERT_TRUE(client);
-  EXPECT_TRUE(client->ask(control::OnlineMark{}));
+  EXPECT_TRUE(client->ask(wire::OnlineMark{}));
   EXPECT_TRUE(runs(*training));
-  control::OnlineMark end;
-  end.header.kind = control::Kind::online_end;
+  wire::OnlineMark end;
+  end.header.kind = wire::Kind::online_end;
   EXPECT_TRUE(client->ask(end));
   EXPECT_FALSE(client->ask(end)) << "ended twice";
 }

@@ -4,8 +4,8 @@
 
 #include <fstream>
 
-#include "base/real_time.h"
 #include "daemon/daemon_support.h"
+#include "libc/real_time.h"
 
 namespace gp::daemon {
 namespace {

@@ -9,7 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "control/client.h"
+#include "client/client.h"
+#include "support/temporary_directory.h"
 
 namespace gp::daemon {
 namespace {
@@ -17,17 +18,14 @@ namespace {
 class TraceAnswersTest : public testing::Test {
  protected:
   void SetUp() override {
-    char name[] = "/tmp/gpreempt-trace-XXXXXX";
-    ASSERT_NE(::mkdtemp(name), nullptr);
-    directory_ = name;
     auto loop = Loop::create();
     ASSERT_TRUE(loop);
     loop_ = std::move(*loop);
     answers_ = std::make_unique<TraceAnswers>(*loop_, trace_);
     auto peers = Peers::create(
         *loop_, directory_ + "/socket", 0600, {},
-        [this](Peer& peer, const control::Header& header, std::span<const u8>, const auto&) {
-          if (header.kind == control::Kind::trace) {
+        [this](Peer& peer, const wire::Header& header, std::span<const u8>, const auto&) {
+          if (header.kind == wire::Kind::trace) {
             answers_->begin(peer.id, header.sequence);
           } else {
             peers_->send_result(peer.id, header.sequence, 0, "");
@@ -39,10 +37,7 @@ class TraceAnswersTest : public testing::Test {
     peers_ = std::move(*peers);
     answers_->set_peers(*peers_);
   }
-  void TearDown() override {
-    peers_.reset();
-    std::filesystem::remove_all(directory_);
-  }
+  void TearDown() override { peers_.reset(); }
 
   // Events are added until the ring has been filled more than once.
   void fill() {
@@ -56,28 +51,29 @@ class TraceAnswersTest : public testing::Test {
     turn();  // it is accepted
     return std::move(*socket);
   }
-  static void ask(const UniqueFd& socket, control::Kind kind) {
-    const control::Header header{.kind = kind, .size = sizeof header, .sequence = 7};
-    EXPECT_TRUE(send_message(socket.get(), control::bytes_of(header)));
+  static void ask(const UniqueFd& socket, wire::Kind kind) {
+    const wire::Header header{.kind = kind, .size = sizeof header, .sequence = 7};
+    EXPECT_TRUE(send_message(socket.get(), wire::bytes_of(header)));
   }
   void turn() { ASSERT_TRUE(loop_->run_once()); }
   // What has come; whether the answer is whole is in `whole`.
   static std::string received(const UniqueFd& socket, bool& whole) {
     std::string text;
-    std::vector<u8> buffer(control::kMaxMessage);
+    std::vector<u8> buffer(wire::kMaxMessage);
     for (;;) {
       const ssize_t size = ::recv(socket.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
       if (size <= 0) {
         return text;
       }
       const auto bytes = static_cast<std::size_t>(size);
-      text.append(reinterpret_cast<char*>(buffer.data()) + sizeof(control::Header),
-                  bytes - sizeof(control::Header));
-      whole = bytes < control::kMaxMessage;
+      text.append(reinterpret_cast<char*>(buffer.data()) + sizeof(wire::Header),
+                  bytes - sizeof(wire::Header));
+      whole = bytes < wire::kMaxMessage;
     }
   }
 
-  std::string directory_;
+  const TemporaryDirectory temporary_;
+  const std::string directory_ = temporary_.path();
   sched::Trace trace_;
   std::unique_ptr<Loop> loop_;
   std::unique_ptr<TraceAnswers> answers_;
@@ -87,7 +83,7 @@ class TraceAnswersTest : public testing::Test {
 TEST_F(TraceAnswersTest, TakeManyTurnsAndLeaveNothingOut) {
   fill();
   const UniqueFd client = connect();
-  ask(client, control::Kind::trace);
+  ask(client, wire::Kind::trace);
   std::string text;
   bool whole = false;
   std::size_t turns = 0;
@@ -109,8 +105,8 @@ TEST_F(TraceAnswersTest, TakeManyTurnsAndLeaveNothingOut) {
 TEST_F(TraceAnswersTest, LetOthersBeServedInBetween) {
   fill();
   const UniqueFd curious = connect(), urgent = connect();
-  ask(curious, control::Kind::trace);
-  ask(urgent, control::Kind::online_begin);
+  ask(curious, wire::Kind::trace);
+  ask(urgent, wire::Kind::online_begin);
   bool answered = false, whole = false;
   while (!answered && !whole) {
     turn();
@@ -124,7 +120,7 @@ TEST_F(TraceAnswersTest, LetOthersBeServedInBetween) {
 TEST_F(TraceAnswersTest, EndWithTheEventsOfTheMomentWhenTheyWereAskedFor) {
   trace_.add({});
   const UniqueFd client = connect();
-  ask(client, control::Kind::trace);
+  ask(client, wire::Kind::trace);
   turn();  // the question
   fill();
   bool whole = false;
@@ -139,11 +135,11 @@ TEST_F(TraceAnswersTest, EndWithTheEventsOfTheMomentWhenTheyWereAskedFor) {
 TEST_F(TraceAnswersTest, AreForgottenWhenTheAskerGoes) {
   fill();
   UniqueFd client = connect();
-  ask(client, control::Kind::trace);
+  ask(client, wire::Kind::trace);
   turn();
   client.reset();
   const UniqueFd other = connect();
-  ask(other, control::Kind::trace);
+  ask(other, wire::Kind::trace);
   bool whole = false;
   while (!whole) {
     turn();

@@ -1,12 +1,11 @@
 // `gpreempt trace` of a preemption: the events, the file for Perfetto, and the report's timeline.
-#include <time.h>
-
 #include <algorithm>
 #include <filesystem>
 
 #include "daemon/daemon_support.h"
-#include "report/files.h"
-#include "report/trace_timeline.h"
+#include "libc/clock.h"
+#include "report/report.h"
+#include "report/trace.h"
 
 namespace gp::daemon {
 namespace {
@@ -40,7 +39,7 @@ TEST_F(GpuTrace, TellsWhoMadeRoomForWhomAndInWhichOrder) {
   preempt_once();
   const std::string path = directory() + "/trace.json";
   ASSERT_EQ(gpreempt_trace({"--json", "--output", path}), 0);
-  const auto trace = nlohmann::json::parse(*report::read_file(path));
+  const auto trace = nlohmann::json::parse(*read_file(path));
   EXPECT_EQ(trace["schema_version"], 1);
   const auto& events = trace["events"];
   const auto place_of = [&](const char* event, const char* work_class) {
@@ -67,24 +66,19 @@ TEST_F(GpuTrace, WritesAFileForPerfettoAndSaysWhatIsInIt) {
   ASSERT_EQ(gpreempt_trace({"--output", path}), 0);
   EXPECT_TRUE(said.starts_with(path + ": ")) << said;
   EXPECT_NE(said.find("preemption"), std::string::npos) << said;
-  const std::string file = *report::read_file(path);
+  const std::string file = *read_file(path);
   EXPECT_NE(file.find("offline: training"), std::string::npos);
   EXPECT_NE(file.find("stopped"), std::string::npos);
 }
 
 TEST_F(GpuTrace, GivesTheReportItsTimeline) {
-  timespec start{}, end{};
-  ::clock_gettime(CLOCK_MONOTONIC, &start);
+  const u64 start = monotonic_ns();
   preempt_once();
-  auto client = control::Client::connect(socket());
+  auto client = wire::Client::connect(socket());
   ASSERT_TRUE(client);
-  const auto trace = client->text(control::Kind::trace);
+  const auto trace = client->text(wire::Kind::trace);
   ASSERT_TRUE(trace);
-  ::clock_gettime(CLOCK_MONOTONIC, &end);
-  const auto ns = [](const timespec& time) {
-    return static_cast<u64>(time.tv_sec) * 1'000'000'000 + static_cast<u64>(time.tv_nsec);
-  };
-  const auto timeline = report::timeline_of(*trace, ns(start), ns(end));
+  const auto timeline = report::timeline_of(*trace, start, monotonic_ns());
   ASSERT_TRUE(timeline) << timeline.error().message();
   const auto has = [&](const char* track, const char* what) {
     return std::any_of(timeline->begin(), timeline->end(), [&](const report::Span& span) {

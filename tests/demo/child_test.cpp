@@ -9,7 +9,7 @@
 #include <cerrno>
 
 #include "demo/scratch_directory.h"
-#include "demo/stage.h"
+#include "demo/waiter.h"
 
 namespace gp::demo {
 namespace {
@@ -31,7 +31,7 @@ class ChildTest : public testing::Test {
     return std::move(*child);
   }
   Status wait(Child& child, const std::function<bool()>& done) {
-    return Stage(-1, progress_).wait("the test", {&child}, done);
+    return Waiter(-1, progress_).wait("the test", {&child}, done);
   }
   static bool exists(pid_t pid) { return ::kill(pid, 0) == 0; }
 
@@ -99,7 +99,7 @@ TEST_F(ChildTest, AUserWhoWantsToEndIsHeard) {
   ASSERT_EQ(::write(write_end.get(), "x", 1), 1);
   Child child = shell("exec sleep 1000");
   const Status waited =
-      Stage(read_end.get(), progress_).wait("the test", {&child}, [] { return false; });
+      Waiter(read_end.get(), progress_).wait("the test", {&child}, [] { return false; });
   ASSERT_FALSE(waited);
   EXPECT_EQ(waited.error().code, EINTR);
 }

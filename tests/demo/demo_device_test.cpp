@@ -3,6 +3,8 @@
 #include <dirent.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,8 +16,10 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "base/types.h"
+#include "libc/types.h"
 #include "server/server_support.h"
+#include "support/eventually.h"
+#include "support/temporary_directory.h"
 
 namespace gp::demo {
 namespace {
@@ -26,17 +30,6 @@ using nlohmann::json;
 using vgpu::server::Child;
 using vgpu::server::Outcome;
 using vgpu::server::Words;
-
-bool eventually(const std::function<bool()>& condition) {
-  const auto end = std::chrono::steady_clock::now() + 60s;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > end) {
-      return false;
-    }
-    std::this_thread::sleep_for(5ms);
-  }
-  return true;
-}
 
 bool has_begun(Child& demo, const std::string& phase) {
   return demo.read_until(phase + " ...").find(phase + " ...") != std::string::npos;
@@ -55,8 +48,6 @@ u64 requests_of_rounds(const json& phase) {
 class Demo : public testing::Test {
  protected:
   void SetUp() override {
-    char pattern[] = "/tmp/gpreempt_demo_test.XXXXXX";
-    home_ = ::mkdtemp(pattern);
     fs::create_directory(temporary());
     ::setenv("XDG_RUNTIME_DIR", home_.c_str(), 1);
     ::setenv("TMPDIR", temporary().c_str(), 1);
@@ -66,7 +57,6 @@ class Demo : public testing::Test {
     for (const char* name : {"XDG_RUNTIME_DIR", "TMPDIR", "GPREEMPT_DEMO_TEST"}) {
       ::unsetenv(name);
     }
-    fs::remove_all(home_);
   }
 
   std::string temporary() const { return home_ + "/tmp"; }
@@ -131,7 +121,8 @@ class Demo : public testing::Test {
     EXPECT_FALSE(fs::exists(output())) << "nothing was measured";
   }
 
-  std::string home_;
+  const TemporaryDirectory temporary_;
+  const std::string home_ = temporary_.path();
 };
 
 TEST_F(Demo, MeasuresFourPhasesByTurnsAndLosesNothing) {
@@ -166,6 +157,43 @@ TEST_F(Demo, MeasuresFourPhasesByTurnsAndLosesNothing) {
   EXPECT_TRUE(fs::exists(output() + "/results.json"));
   fs::remove_all(output());
   expect_nothing_left();
+}
+
+// A loop on every CPU, as long as it lives.
+class BusyMachine {
+ public:
+  BusyMachine() {
+    for (unsigned i = 0; i < std::thread::hardware_concurrency(); ++i) {
+      loops_.push_back(::fork());
+      if (loops_.back() == 0) {
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;;) {
+          asm volatile("");  // or the compiler may assume that it ends
+        }
+      }
+    }
+  }
+  ~BusyMachine() {
+    for (const pid_t loop : loops_) {
+      ::kill(loop, SIGKILL);
+      ::waitpid(loop, nullptr, 0);
+    }
+  }
+
+ private:
+  std::vector<pid_t> loops_;
+};
+
+// Takes a minute: up to three rounds, beside loops that take most of the machine.
+TEST_F(Demo, BesideABusyMachineItIsInconclusiveOrMetAndNeverMissed) {
+  const BusyMachine busy;
+  const std::string file = home_ + "/phases.json";
+  const Outcome outcome = vgpu::server::run(command({"--json", file}));
+  EXPECT_EQ(outcome.status, 0) << outcome.out;
+  EXPECT_EQ(outcome.out.find("FAILED"), std::string::npos) << outcome.out;
+  for (const json& phase : json::parse(std::ifstream(file)).at("phases")) {
+    EXPECT_GT(phase.at("others").at("cpu_percent"), 10) << phase;
+  }
 }
 
 TEST_F(Demo, EndedAtTheStartLeavesNothing) {

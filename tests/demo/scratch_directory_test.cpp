@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "support/temporary_directory.h"
+
 namespace gp::demo {
 namespace {
 
@@ -17,16 +19,8 @@ namespace fs = std::filesystem;
 
 class Scratch : public testing::Test {
  protected:
-  void SetUp() override {
-    char pattern[] = "/tmp/gpreempt_scratch_test.XXXXXX";
-    ASSERT_NE(::mkdtemp(pattern), nullptr);
-    home_ = pattern;
-    ::setenv("TMPDIR", home_.c_str(), 1);
-  }
-  void TearDown() override {
-    ::unsetenv("TMPDIR");
-    fs::remove_all(home_);
-  }
+  void SetUp() override { ::setenv("TMPDIR", home_.c_str(), 1); }
+  void TearDown() override { ::unsetenv("TMPDIR"); }
   static ScratchDirectory create() {
     auto created = ScratchDirectory::create();
     EXPECT_TRUE(created);
@@ -46,7 +40,8 @@ class Scratch : public testing::Test {
   }
   std::ptrdiff_t entries() const { return std::distance(fs::directory_iterator(home_), {}); }
 
-  std::string home_;
+  const TemporaryDirectory temporary_;
+  const std::string home_ = temporary_.path();
 };
 
 TEST_F(Scratch, IsRemovedWithAllThatIsInIt) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "demo/phases.h"
+#include "report/verdict.h"
 
 namespace gp::demo {
 namespace {
@@ -57,7 +58,7 @@ TEST(SummaryJson, HasAllPhasesWithUnknownAsNull) {
   ASSERT_EQ(json["phases"].size(), 4u);
   const auto expected = nlohmann::json::parse(R"({"name": "both-with", "online_p50_ms": 2.0,
       "online_p99_ms": 3.0, "online_max_ms": 3.0, "requests": 3, "offline_steps_per_s": 8.0,
-      "preemptions": 3, "checksum_ok": true, "rounds": []})");
+      "others": null, "preemptions": 3, "checksum_ok": true, "rounds": []})");
   EXPECT_EQ(json["phases"][3], expected);
   EXPECT_TRUE(json["phases"][0]["offline_steps_per_s"].is_null());
   EXPECT_TRUE(json["phases"][0]["checksum_ok"].is_null());
@@ -67,11 +68,13 @@ TEST(SummaryJson, HasAllPhasesWithUnknownAsNull) {
 TEST(SummaryJson, HasTheNumbersOfEveryRound) {
   report::Results results;
   results.phases = {phase(kBothWith, {1, 3, 9})};
-  results.phases[0].rounds = {{2, 5, 12.0}, {1, 5, {}}};
+  results.phases[0].rounds = {{2, 5, 12.0, report::OtherPrograms{7, 10, 2, 4.0}}, {1, 5, {}}};
   const auto json = nlohmann::json::parse(summary_json(results));
   const auto expected = nlohmann::json::parse(R"([{"online_p50_ms": 1.0, "online_p99_ms": 3.0,
-      "online_max_ms": 3.0, "requests": 2, "offline_steps_per_s": 12.0}, {"online_p50_ms": 9.0,
-      "online_p99_ms": 9.0, "online_max_ms": 9.0, "requests": 1, "offline_steps_per_s": null}])");
+      "online_max_ms": 3.0, "requests": 2, "offline_steps_per_s": 12.0,
+      "others": {"cpu_percent": 70.0, "cpus": 2, "waiting_percent": 40.0}}, {"online_p50_ms": 9.0,
+      "online_p99_ms": 9.0, "online_max_ms": 9.0, "requests": 1, "offline_steps_per_s": null,
+      "others": null}])");
   EXPECT_EQ(json["phases"][0]["rounds"], expected);
 }
 
@@ -101,6 +104,24 @@ TEST(Criteria, OneRoundDoesNotTellTheNoise) {
   const auto criteria = criteria_of(phases);
   EXPECT_FALSE(criteria[0].noise);
   EXPECT_FALSE(criteria[1].noise);
+}
+
+TEST(Criteria, BesideABusyMachineTimesAreInconclusiveAndLostResultsAreNot) {
+  auto phases = four_phases();
+  phases[3].rounds = {{3, 1, 8}, {0, 1, 8, report::OtherPrograms{14, 10, 2, 5.0}}};
+  phases[3].online_latency_ms = {300, 300, 300};
+  phases[3].offline_steps_per_s = 1;
+  phases[3].checksum_ok = false;
+  const auto criteria = criteria_of(phases);
+  ASSERT_EQ(criteria.size(), 3u);
+  EXPECT_EQ(verdict_of(criteria[0]), report::Verdict::inconclusive);
+  EXPECT_EQ(verdict_of(criteria[1]), report::Verdict::inconclusive);
+  EXPECT_EQ(verdict_of(criteria[2]), report::Verdict::missed);
+  report::Results results;
+  results.criteria = criteria;
+  const auto json = nlohmann::json::parse(summary_json(results));
+  EXPECT_EQ(json["criteria"][0]["verdict"], "inconclusive");
+  EXPECT_EQ(json["criteria"][0]["others"]["cpu_percent"], 140);
 }
 
 TEST(Criteria, WhatWasNotMeasuredHasNoValue) {

@@ -14,17 +14,6 @@
 
 namespace vgpu::device::test {
 
-bool eventually(const std::function<bool()>& condition) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > end) {
-      return false;
-    }
-    std::this_thread::sleep_for(std::chrono::microseconds(20));
-  }
-  return true;
-}
-
 // ---- host ----
 
 void RecordingHost::signal_event(u32 pasid, u32 event_id) {

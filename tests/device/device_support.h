@@ -14,14 +14,14 @@
 
 #include "abi/aql.h"
 #include "device/gpu.h"
+#include "support/eventually.h"
 
 namespace vgpu::device::test {
 namespace abi = gp::abi;  // not the one of <cxxabi.h>
 
 constexpr u64 kSecond = 1'000'000'000;
 
-// Waits until the condition holds; false after a long time (then something is stuck).
-bool eventually(const std::function<bool()>& condition);
+using gp::eventually;
 
 class RecordingHost : public Host {
  public:

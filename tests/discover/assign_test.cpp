@@ -54,30 +54,6 @@ TEST(Assign, ElsewhereWhatDiffersStaysUnknownAndWhatAllShareIsShown) {
   EXPECT_TRUE(snapshot.warnings.empty());
 }
 
-TEST(Assign, TheDebuggersRingAddressesTell) {
-  Snapshot snapshot = snapshot_of(four_alike(false).recording());
-  const KnownRing rings[] = {
-      {0, 0xf000, QueueType::compute, 0x7f0000200000, 0x100000},
-      {1, 0xf000, QueueType::compute, 0x7f0000000000, 0x100000},
-      {9, 0xf000, QueueType::compute, 0x7f0000f00000, 0x100000},  // newer than the snapshot
-  };
-  add_known_rings(snapshot, {50, 1000}, rings);
-  EXPECT_EQ(queue_of(snapshot, 0).priority, 2u);
-  EXPECT_EQ(queue_of(snapshot, 0).ring_base, 0x7f0000200000u);
-  EXPECT_EQ(queue_of(snapshot, 1).priority, 0u);
-  EXPECT_FALSE(queue_of(snapshot, 2).priority);
-  EXPECT_EQ(queue_of(snapshot, 9).ring_base, 0x7f0000f00000u);
-  EXPECT_FALSE(queue_of(snapshot, 9).priority);
-  EXPECT_EQ(snapshot.processes[0].unassigned.size(), 2u);
-}
-
-TEST(Assign, RingsOfAnotherProcessWithThisPidAreNotTaken) {
-  Snapshot snapshot = snapshot_of(four_alike(false).recording());
-  const KnownRing rings[] = {{0, 0xf000, QueueType::compute, 0x7f0000200000, 0x100000}};
-  add_known_rings(snapshot, {50, 999}, rings);
-  EXPECT_FALSE(queue_of(snapshot, 0).ring_base);
-}
-
 TEST(Assign, RingSizesTellQueuesApart) {
   MadeMachine machine = four_alike(false);
   machine.processes[0].queues[2].ring_bytes = 0x1000;
@@ -88,7 +64,7 @@ TEST(Assign, RingSizesTellQueuesApart) {
 
 TEST(Assign, AQueueThatOneSourceDoesNotHaveMakesItsKindUncertain) {
   const MadeMachine machine = four_alike(true);
-  kfd::Recording recording = machine.recording();
+  Recording recording = machine.recording();
   recording.remove("/sys/class/kfd/kfd/proc/50/queues/3");
   const Snapshot snapshot = snapshot_of(recording);
   EXPECT_EQ(snapshot.processes.at(0).queues.size(), 3u);

@@ -95,7 +95,7 @@ class Damage : public testing::TestWithParam<const char*> {
   }
 
   std::mt19937 random_{20260203};
-  kfd::Recording recording_;
+  Recording recording_;
   Snapshot whole_;
   std::string path_, original_;
 };
@@ -146,7 +146,7 @@ INSTANTIATE_TEST_SUITE_P(Debugfs, Damage, testing::Values("mqds", "hqds", "rls")
                          [](const auto& info) { return std::string(info.param); });
 
 TEST(DamagedFiles, AreReportedOnce) {
-  kfd::Recording recording = machine_to_damage().recording();
+  Recording recording = machine_to_damage().recording();
   std::string& hqds = recording.files["/sys/kernel/debug/kfd/hqds"].value;
   for (std::size_t at = 100; at < 3000; at += 300) {
     hqds[at] = '#';

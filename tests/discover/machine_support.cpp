@@ -121,7 +121,7 @@ void dump_sdma(std::string& text, const MadeMachine& machine, const std::vector<
   }
 }
 
-void add_topology(kfd::Recording& recording, const MadeMachine& machine) {
+void add_topology(Recording& recording, const MadeMachine& machine) {
   const std::string nodes = "/sys/class/kfd/kfd/topology/nodes";
   recording.add_file(nodes + "/0/gpu_id", "0\n");
   recording.add_file(nodes + "/0/properties", "cpu_cores_count 8\nsimd_count 0\n");
@@ -141,7 +141,7 @@ void add_topology(kfd::Recording& recording, const MadeMachine& machine) {
   }
 }
 
-void add_queue(kfd::Recording& recording, const MadeMachine& machine, const std::string& directory,
+void add_queue(Recording& recording, const MadeMachine& machine, const std::string& directory,
                const MadeQueue& queue) {
   const std::string base = fmt::format("{}/queues/{}", directory, queue.queue_id);
   const char* type = queue.type == QueueType::compute ? "0"
@@ -150,17 +150,16 @@ void add_queue(kfd::Recording& recording, const MadeMachine& machine, const std:
   recording.add_file(base + "/gpuid", std::to_string(machine.gpu_id(queue.gpu)));
   recording.add_file(base + "/size", std::to_string(queue.ring_bytes));
   recording.add_file(base + "/type", type);
-  recording.statuses[base] = {kfd::Os::FileStatus{.mode = 0755,
-                                                  .uid = 0,
-                                                  .gid = 0,
-                                                  .device = 22,
-                                                  .inode = queue.created,
-                                                  .is_sysfs = queue.created != 0},
+  recording.statuses[base] = {Os::FileStatus{.mode = 0755,
+                                             .uid = 0,
+                                             .gid = 0,
+                                             .device = 22,
+                                             .inode = queue.created,
+                                             .is_sysfs = queue.created != 0},
                               0};
 }
 
-void add_process(kfd::Recording& recording, const MadeMachine& machine,
-                 const MadeProcess& process) {
+void add_process(Recording& recording, const MadeMachine& machine, const MadeProcess& process) {
   const std::string directory = fmt::format("/sys/class/kfd/kfd/proc/{}", process.pid);
   recording.add_directory(directory + "/queues");
   recording.add_file(directory + "/pasid", "32769\n");
@@ -270,8 +269,8 @@ std::string MadeMachine::rls() const {
   return text;
 }
 
-kfd::Recording MadeMachine::recording() const {
-  kfd::Recording recording;
+Recording MadeMachine::recording() const {
+  Recording recording;
   add_topology(recording, *this);
   recording.add_directory("/sys/class/kfd/kfd/proc");
   recording.add_file("/proc/1/stat", "1 (init) S 0 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 5 0 0\n");
@@ -286,9 +285,9 @@ kfd::Recording MadeMachine::recording() const {
 
 Paths made_paths() { return {}; }
 
-Snapshot snapshot_of(const kfd::Recording& recording, const ClassConfig& classes,
+Snapshot snapshot_of(const Recording& recording, const ClassConfig& classes,
                      const Sources& sources) {
-  kfd::ReplayingOs os(recording);
+  ReplayingOs os(recording);
   auto snapshot = take_snapshot(os, made_paths(), classes, sources);
   return snapshot ? std::move(*snapshot) : Snapshot{};
 }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "discover/discover.h"
-#include "kfd/recorded_os.h"
+#include "support/recorded_os.h"
 
 namespace gp::discover {
 
@@ -53,13 +53,13 @@ struct MadeMachine {
   std::string mqds() const;
   std::string hqds() const;
   std::string rls() const;
-  kfd::Recording recording() const;
+  Recording recording() const;
 };
 
 // Where recording() puts everything, seen as the running system.
 Paths made_paths();
 
-Snapshot snapshot_of(const kfd::Recording& recording, const ClassConfig& classes = {},
+Snapshot snapshot_of(const Recording& recording, const ClassConfig& classes = {},
                      const Sources& sources = {});
 
 }  // namespace gp::discover

@@ -1,11 +1,13 @@
 // Real dumps of a server with eight MI308X, AMD's DKMS driver, one process with 16 HIP streams.
+// They are not part of this repository: without them (GPREEMPT_DUMPS) these tests are skipped, and
+// gfx942_test.cpp stands for them.
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
 #include "discover/discover.h"
 #include "discover/hqds.h"
-#include "kfd/recorded_os.h"
+#include "support/recorded_os.h"
 
 namespace gp::discover {
 namespace {
@@ -13,21 +15,21 @@ namespace {
 class Mi308x : public testing::Test {
  protected:
   void SetUp() override {
-    const std::string directory = GPREEMPT_FIXTURES "/mi308x/";
+    const std::string directory = GPREEMPT_DUMPS "/";
     for (const char* name : {"mqds", "hqds"}) {
-      auto text = kfd::system_os().read_file(directory + name + "_16.txt");
+      auto text = system_os().read_file(directory + name + "_16.txt");
       if (!text) {
-        GTEST_SKIP() << "the dumps are not here: " << text.error().message();
+        GTEST_SKIP() << "no dumps of an MI308X here: " << text.error().message();
       }
       recording_.add_file(std::string("/copy/") + name, std::move(*text));
     }
-    kfd::ReplayingOs os(recording_);
+    ReplayingOs os(recording_);
     auto snapshot =
         take_snapshot(os, {.sysfs = "", .debugfs = "/copy", .proc = "", .live = false}, {}, {});
     ASSERT_TRUE(snapshot);
     snapshot_ = std::move(*snapshot);
   }
-  kfd::Recording recording_;
+  Recording recording_;
   Snapshot snapshot_;
 };
 

@@ -100,7 +100,7 @@ TEST(Snapshot, PointersOfAMappedQueueComeFromItsSlot) {
 }
 
 TEST(Snapshot, PointersThatMayBeStaleAreNotShown) {
-  kfd::Recording recording = busy_machine().recording();
+  Recording recording = busy_machine().recording();
   recording.remove("/sys/kernel/debug/kfd/hqds");
   const Snapshot snapshot = snapshot_of(recording);
   const Queue& running = snapshot.processes.at(0).queues.at(0);
@@ -122,7 +122,7 @@ TEST(Snapshot, ARunListIsNoStatementWhereTheSchedulerKeepsNone) {
       queue.mapped = false;
     }
   }
-  kfd::Recording recording = machine.recording();
+  Recording recording = machine.recording();
   std::string& hqds = recording.files["/sys/kernel/debug/kfd/hqds"].value;
   for (std::size_t at; (at = hqds.find(" 0000c914:")) != std::string::npos;) {
     hqds.replace(at, 10, " 0000c824:");  // the next lines no longer follow, as on gfx11
@@ -133,7 +133,7 @@ TEST(Snapshot, ARunListIsNoStatementWhereTheSchedulerKeepsNone) {
 }
 
 TEST(Snapshot, WithoutDebugfsThereIsOneWarningAndTheRest) {
-  kfd::Recording recording = busy_machine().recording();
+  Recording recording = busy_machine().recording();
   for (const char* name : {"mqds", "hqds", "rls"}) {
     recording.files["/sys/kernel/debug/kfd/"s + name] = {"", EACCES};
   }
@@ -147,10 +147,10 @@ TEST(Snapshot, WithoutDebugfsThereIsOneWarningAndTheRest) {
 }
 
 TEST(Snapshot, DebugfsIsNotTouchedUnlessAsked) {
-  kfd::Recording asked;
-  const kfd::Recording machine = busy_machine().recording();
-  kfd::ReplayingOs below(machine);
-  kfd::RecordingOs os(below, asked);
+  Recording asked;
+  const Recording machine = busy_machine().recording();
+  ReplayingOs below(machine);
+  RecordingOs os(below, asked);
   ASSERT_TRUE(take_snapshot(os, made_paths(), {}, {.debugfs = false}));
   for (const auto& [path, answer] : asked.files) {
     EXPECT_FALSE(path.starts_with("/sys/kernel/debug")) << path;
@@ -159,8 +159,8 @@ TEST(Snapshot, DebugfsIsNotTouchedUnlessAsked) {
 }
 
 TEST(Snapshot, DebugfsAloneShowsQueuesWithoutIds) {
-  const kfd::Recording recording = busy_machine().recording();
-  kfd::ReplayingOs os(recording);
+  const Recording recording = busy_machine().recording();
+  ReplayingOs os(recording);
   Paths paths = made_paths();
   paths.sysfs = "";
   paths.live = false;
@@ -178,15 +178,15 @@ TEST(Snapshot, DebugfsAloneShowsQueuesWithoutIds) {
 }
 
 TEST(Snapshot, NoDriverIsAnError) {
-  const kfd::Recording nothing;
-  kfd::ReplayingOs os(nothing);
+  const Recording nothing;
+  ReplayingOs os(nothing);
   const auto snapshot = take_snapshot(os, made_paths(), {}, {});
   ASSERT_FALSE(snapshot);
   EXPECT_EQ(snapshot.error().code, ENOENT);
 }
 
 TEST(Snapshot, AGpuThatAContainerMayNotSeeIsLeftOutWithAWarning) {
-  kfd::Recording recording = busy_machine().recording();
+  Recording recording = busy_machine().recording();
   recording.files["/sys/class/kfd/kfd/topology/nodes/2/gpu_id"] = {"", EPERM};
   recording.remove("/sys/kernel/debug/kfd");
   const Snapshot snapshot = snapshot_of(recording, {}, {.debugfs = false});
@@ -196,20 +196,20 @@ TEST(Snapshot, AGpuThatAContainerMayNotSeeIsLeftOutWithAWarning) {
 }
 
 TEST(Snapshot, AProcessThatHasEndedIsNotShown) {
-  kfd::Recording recording = busy_machine().recording();
+  Recording recording = busy_machine().recording();
   recording.remove("/proc/200");
   EXPECT_EQ(snapshot_of(recording).processes.size(), 1u);
 }
 
 TEST(Snapshot, AZombieIsNotShown) {
-  kfd::Recording recording = busy_machine().recording();
+  Recording recording = busy_machine().recording();
   std::string& stat = recording.files["/proc/200/stat"].value;
   stat.replace(stat.find(") S"), 3, ") Z");
   EXPECT_EQ(snapshot_of(recording).processes.size(), 1u);
 }
 
 TEST(Snapshot, AProcessThatMayNotBeReadIsShownWithWhatIsKnown) {
-  kfd::Recording recording = busy_machine().recording();
+  Recording recording = busy_machine().recording();
   recording.files["/proc/100/environ"] = {"", EACCES};
   const Snapshot snapshot = snapshot_of(recording);
   EXPECT_EQ(snapshot.processes.at(0).command, "server --port 80");
@@ -218,7 +218,7 @@ TEST(Snapshot, AProcessThatMayNotBeReadIsShownWithWhatIsKnown) {
 }
 
 TEST(Snapshot, AProcessThatIsHiddenIsShownWithWhatIsKnown) {
-  kfd::Recording recording = busy_machine().recording();
+  Recording recording = busy_machine().recording();
   recording.remove("/proc/1");
   recording.remove("/proc/200");  // hidepid: as if it were not there
   const Snapshot snapshot = snapshot_of(recording);
@@ -229,8 +229,8 @@ TEST(Snapshot, AProcessThatIsHiddenIsShownWithWhatIsKnown) {
 
 // The pid in sysfs is the host's. In the container that number is another process.
 TEST(Snapshot, InAContainerThePidsOfTheHostAreNotTakenForOurs) {
-  kfd::Recording recording = busy_machine().recording();
-  const kfd::Os::FileStatus sysfs{.device = 22, .is_sysfs = true};
+  Recording recording = busy_machine().recording();
+  const Os::FileStatus sysfs{.device = 22, .is_sysfs = true};
   recording.statuses["/sys"] = {sysfs, 0};
   recording.statuses["/sys/class/kfd/kfd/proc"] = {sysfs, 0};
   recording.links["/proc/self/ns/pid"] = {"pid:[4026532999]", 0};
@@ -246,16 +246,15 @@ TEST(Snapshot, InAContainerThePidsOfTheHostAreNotTakenForOurs) {
   EXPECT_TRUE(snapshot_of(recording).processes.at(0).pid_is_ours);
 }
 
-TEST(Snapshot, AContainersOwnPidIsTranslatedBothWays) {
-  kfd::Recording recording = busy_machine().recording();
+TEST(Snapshot, AContainersOwnPidIsTranslated) {
+  Recording recording = busy_machine().recording();
   recording.add_file("/proc/200/status", "Uid:\t0\t0\t0\t0\nNSpid:\t200\t7\n");
   recording.links["/proc/200/ns/pid"] = {"pid:[4026532999]", 0};
   recording.links["/proc/100/ns/pid"] = {"pid:[4026531836]", 0};
   const Snapshot snapshot = snapshot_of(recording);
   EXPECT_EQ(snapshot.processes.at(1).namespace_pid, 7);
   EXPECT_FALSE(snapshot.processes.at(0).namespace_pid);
-  kfd::ReplayingOs os(recording);
-  EXPECT_EQ(*pid_inside(os, made_paths(), 200), 7);
+  ReplayingOs os(recording);
   EXPECT_EQ(*pid_outside(os, made_paths(), 7, 200), 200);
   EXPECT_EQ(pid_outside(os, made_paths(), 7, 100).error().code, ESRCH) << "not in that container";
 }
@@ -275,7 +274,7 @@ TEST(Snapshot, FindsByProcessClassTagPriorityAndRing) {
 }
 
 TEST(Snapshot, AnnotatedQueuesAreJoinedByIdAndPciAddress) {
-  kfd::Recording recording = busy_machine().recording();
+  Recording recording = busy_machine().recording();
   recording.add_file("/sys/kernel/debug/kfd/mqds",
                      "Compute queue on device 0001:02:00.0\n"
                      "    Queue ID: 1 (0x1)\n"
@@ -290,7 +289,7 @@ TEST(Snapshot, AnnotatedQueuesAreJoinedByIdAndPciAddress) {
   EXPECT_FALSE(queue.mapped);
   EXPECT_FALSE(snapshot.processes[1].queues[0].priority);
 
-  kfd::ReplayingOs os(recording);
+  ReplayingOs os(recording);
   Paths paths = made_paths();
   paths.live = false;
   recording.remove("/sys/class/kfd/kfd/proc");

@@ -1,4 +1,5 @@
 // What the watch makes of changes, on a recording. Waking up is tested on the virtual GPU.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 
@@ -31,8 +32,8 @@ class WatchTest : public testing::Test {
   }
 
   MadeMachine machine_;
-  kfd::Recording recording_;
-  kfd::ReplayingOs os_{recording_};
+  Recording recording_;
+  ReplayingOs os_{recording_};
   std::unique_ptr<Watch> watch_;
   std::vector<QueueEvent> first_;
 };
@@ -47,7 +48,7 @@ TEST_F(WatchTest, TheFirstLookGivesTheQueuesThatAreThere) {
 }
 
 TEST_F(WatchTest, AQueueThatIsDestroyedIsReported) {
-  recording_.remove(std::string(kDirectory) + "/queues/0");
+  recording_.remove(fmt::format("{}/queues/0", kDirectory));
   const auto events = *watch_->take_events();
   ASSERT_EQ(events.size(), 1u);
   EXPECT_FALSE(events[0].appeared);
@@ -78,7 +79,7 @@ TEST_F(WatchTest, QueuesThatTheDriverHasYetToRemoveAreNotGivenToTheNextProcess) 
 
 TEST_F(WatchTest, AProcessThatSomebodySpeaksForIsNotLookedAt) {
   watch_->covered({kPid, 1}, true);
-  recording_.remove(std::string(kDirectory) + "/queues/0");
+  recording_.remove(fmt::format("{}/queues/0", kDirectory));
   EXPECT_TRUE(watch_->take_events()->empty());
   watch_->covered({kPid, 1}, false);
   EXPECT_EQ(watch_->take_events()->size(), 1u);
@@ -90,8 +91,8 @@ TEST_F(WatchTest, WakesWhileAProcessNeedsToBeLookedAt) {
 }
 
 TEST(WatchWithoutDriver, IsAnError) {
-  const kfd::Recording nothing;
-  kfd::ReplayingOs os(nothing);
+  const Recording nothing;
+  ReplayingOs os(nothing);
   const auto watch = Watch::create(os, made_paths());
   ASSERT_FALSE(watch);
   EXPECT_EQ(watch.error().code, ENOENT);

@@ -1,5 +1,6 @@
 // How ioctls reach their handlers: numbers, versions, sizes, whose file it is.
 #include <algorithm>
+#include <set>
 
 #include "driver/driver_support.h"
 #include "driver/ioctl_table.h"
@@ -48,15 +49,40 @@ TEST(IoctlTable, HasEveryNumberOfTheInterfaceOnce) {
   std::vector<u32> numbers;
   for (const IoctlInfo& info : ioctl_infos()) {
     numbers.push_back(info.nr);
-    EXPECT_STRNE(info.name, "");
   }
   EXPECT_TRUE(std::is_sorted(numbers.begin(), numbers.end()));
   std::vector<u32> expected;
   for (u32 nr = 0x01; nr <= 0x26; ++nr) {
     expected.push_back(nr);
   }
-  expected.insert(expected.end(), {0x80, 0x81, 0x82});
+  expected.insert(expected.end(), {0x80, 0x81, 0x82});  // DKMS
+  expected.insert(expected.end(), {0x87, 0x88});        // early builds
+  for (u32 nr = 0xe0; nr <= 0xe8; ++nr) {               // kernel/patches
+    expected.push_back(nr);
+  }
   EXPECT_EQ(numbers, expected);
+}
+
+TEST(IoctlTable, NamesNoTwoIoctlsAlike) {
+  std::set<std::string> names;
+  for (const IoctlInfo& info : ioctl_infos()) {
+    EXPECT_STRNE(info.name, "");
+    EXPECT_TRUE(names.insert(info.name).second) << info.name;
+  }
+}
+
+TEST(IoctlTable, KnowsEveryIoctlThatCarriesAFile) {
+  std::vector<std::string> in_request, in_reply;
+  for (const IoctlInfo& info : ioctl_infos()) {
+    if (info.file == protocol::IoctlFile::in_request) {
+      in_request.emplace_back(info.name);
+    } else if (info.file == protocol::IoctlFile::in_reply) {
+      in_reply.emplace_back(info.name);
+    }
+  }
+  EXPECT_EQ(in_request,
+            (std::vector<std::string>{"ACQUIRE_VM", "ALLOC_MEMORY_OF_GPU", "DBG_TRAP"}));
+  EXPECT_EQ(in_reply, (std::vector<std::string>{"SMI_EVENTS", "PREEMPT_LEASE"}));
 }
 
 TEST_F(Dispatch, TellsItsVersion) {

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <filesystem>
 #include <thread>
 
 namespace vgpu::driver {
@@ -217,22 +216,13 @@ DriverConfig DriverTest::small() {
 
 void DriverTest::start(DriverConfig config) {
   driver.reset();
-  if (tree.empty()) {
-    char name[] = "/tmp/vgpu-driver-test-XXXXXX";
-    ASSERT_NE(mkdtemp(name), nullptr);
-    tree = name;
-  }
   config.tree = tree;
   auto created = Driver::create(std::move(config));
   ASSERT_TRUE(created) << created.error().message();
   driver = std::move(*created);
 }
 
-void DriverTest::TearDown() {
-  driver.reset();
-  std::error_code ignored;
-  std::filesystem::remove_all(tree, ignored);
-}
+void DriverTest::TearDown() { driver.reset(); }
 
 std::string DriverTest::state_of(pid_t pid, u32 queue_id) {
   for (const QueueInfo& queue : driver->stats().queues) {
@@ -246,17 +236,6 @@ std::string DriverTest::state_of(pid_t pid, u32 queue_id) {
 std::string DriverTest::read(const std::string& path) {
   auto text = driver->read_file(path);
   return text ? *text : "error: " + text.error().message();
-}
-
-::testing::AssertionResult eventually(const std::function<bool()>& condition) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > deadline) {
-      return ::testing::AssertionFailure() << "it did not happen";
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return ::testing::AssertionSuccess();
 }
 
 }  // namespace vgpu::driver

@@ -14,6 +14,8 @@
 
 #include "driver/abi.h"
 #include "driver/driver.h"
+#include "support/eventually.h"
+#include "support/temporary_directory.h"
 
 namespace vgpu::driver {
 
@@ -123,11 +125,11 @@ class DriverTest : public ::testing::Test {
   u64 runlists(u32 gpu = 0) { return driver->stats().gpus.at(gpu).stats.runlists; }
   u64 unmaps(u32 gpu = 0) { return driver->stats().gpus.at(gpu).stats.unmaps; }
 
-  std::string tree;
+  const gp::TemporaryDirectory temporary;
+  const std::string tree = temporary.path();
   std::unique_ptr<Driver> driver;
 };
 
-// Polls until `condition` holds; fails the test after a while. For things other threads do.
-::testing::AssertionResult eventually(const std::function<bool()>& condition);
+using gp::eventually;
 
 }  // namespace vgpu::driver

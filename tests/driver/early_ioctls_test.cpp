@@ -1,4 +1,4 @@
-// PREEMPT_QUEUE and RESUME_QUEUE, for devices that are started with them.
+// PREEMPT_QUEUE and RESUME_QUEUE of early builds, for devices that are started with them.
 #include <cerrno>
 
 #include "driver_support.h"

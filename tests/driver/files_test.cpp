@@ -399,22 +399,23 @@ TEST_F(Files, EmptyRunList) {
   EXPECT_EQ(read(std::string(kDebug) + "mqds"), "");
 }
 
-// The format oracle: files dumped from real hardware parse with the same reader.
-TEST_F(Files, DumpsOfRealHardwareHaveTheSameFormat) {
-  const auto slurp = [](const char* name) {
-    std::ifstream file(std::string(GPREEMPT_FIXTURES "/mi308x/") + name);
-    return std::string(std::istreambuf_iterator<char>(file), {});
-  };
-  if (slurp("mqds_16.txt").empty()) {
-    GTEST_SKIP() << "no dumps of an MI308X here";
+// The format oracle: what the reader of this file understands of us, it understands of others.
+std::string slurp(const std::string& path) {
+  std::ifstream file(path);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+void expect_the_same_format(const std::string& mqds, const std::string& hqds) {
+  bool saw_queue = false;
+  for (const Dump& dump : parse_dumps(mqds)) {
+    if (dump.heading.starts_with("  Compute")) {
+      saw_queue = true;
+      EXPECT_EQ(dump.dwords.size() % abi::kComputeMqdDwords, 0u);
+    }
   }
-  std::map<std::string, std::size_t> kinds;
-  for (const Dump& dump : parse_dumps(slurp("mqds_16.txt"))) {
-    kinds[dump.heading.substr(0, 9)] = dump.dwords.size();
-  }
-  EXPECT_EQ(kinds["  Compute"] % abi::kComputeMqdDwords, 0u);
+  EXPECT_TRUE(saw_queue);
   bool saw_slot = false;
-  for (const Dump& dump : parse_dumps(slurp("hqds_16.txt"))) {
+  for (const Dump& dump : parse_dumps(hqds)) {
     if (dump.heading.starts_with(" Inst 0,  CP Pipe ")) {
       saw_slot = true;
       EXPECT_EQ(dump.dwords.size(), abi::kHqdRegisters);
@@ -422,6 +423,19 @@ TEST_F(Files, DumpsOfRealHardwareHaveTheSameFormat) {
     }
   }
   EXPECT_TRUE(saw_slot);
+}
+
+TEST_F(Files, FixturesHaveTheSameFormat) {
+  expect_the_same_format(slurp(GPREEMPT_FIXTURES "/gfx942/debugfs/mqds"),
+                         slurp(GPREEMPT_FIXTURES "/gfx942/debugfs/hqds"));
+}
+
+TEST_F(Files, DumpsOfRealHardwareHaveTheSameFormat) {
+  const std::string mqds = slurp(GPREEMPT_DUMPS "/mqds_16.txt");
+  if (mqds.empty()) {
+    GTEST_SKIP() << "no dumps of an MI308X here";
+  }
+  expect_the_same_format(mqds, slurp(GPREEMPT_DUMPS "/hqds_16.txt"));
 }
 
 }  // namespace

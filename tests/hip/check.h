@@ -1,23 +1,16 @@
-// What the programs of tests/hip share. A failed call or a wrong value prints one line and ends the
-// program with status 1; pass() prints the one line of a success.
+// What the programs of tests/hip share. A failed call prints one line and ends the program with
+// status 1.
 #pragma once
 
 #include <hip/hip_runtime.h>
 
 #include <cmath>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
 
-using u8 = std::uint8_t;
-using u16 = std::uint16_t;
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
-using i8 = std::int8_t;
-using i32 = std::int32_t;
-using i64 = std::int64_t;
+#include "../support/program.h"
 
 #define HIP(call) check_hip((call), #call, __FILE__, __LINE__)
 inline void check_hip(hipError_t error, const char* call, const char* file, int line) {
@@ -27,26 +20,10 @@ inline void check_hip(hipError_t error, const char* call, const char* file, int 
   std::exit(1);
 }
 
-// EXPECT(condition, format, ...): the message gives the values that disagree.
-#define EXPECT(condition, ...)                                                       \
-  do {                                                                               \
-    if (!(condition)) {                                                              \
-      std::fprintf(stderr, "%s:%d: not true: %s: ", __FILE__, __LINE__, #condition); \
-      std::fprintf(stderr, __VA_ARGS__);                                             \
-      std::fprintf(stderr, "\n");                                                    \
-      std::exit(1);                                                                  \
-    }                                                                                \
-  } while (false)
-
 // Launches that cannot start report it here, kernels that fail at the synchronization.
 inline void finish() {
   HIP(hipGetLastError());
   HIP(hipDeviceSynchronize());
-}
-
-inline int pass(const char* statement) {
-  std::printf("ok: %s\n", statement);
-  return 0;
 }
 
 // An array in device memory.

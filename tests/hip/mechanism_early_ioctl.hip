@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
   const SmallResults undisturbed = workload.run();  // by now HIP has made all queues
   AttachOptions options;
   options.early_ioctl = true;
-  const auto attachment = expect(attach(Id::early_ioctl, {getpid(), 0}, options), "attach");
+  const auto attachment = expect(attach(Mechanism::early_ioctl, {getpid(), 0}, options), "attach");
   const u32 cycles = cycles_wanted(argc, argv, 10'000);
   std::atomic<bool> done{false};
   std::thread stopper([&] {

@@ -10,9 +10,10 @@
 #include <memory>
 
 #include "../hsa/hsa_program.h"
-#include "mechanism/inside/session.h"
+#include "stop/session.h"
 
-using namespace gp::mechanism::inside;
+using namespace gp::stop;
+using gp::Mechanism;
 
 namespace {
 
@@ -38,7 +39,7 @@ class Process {
   Process() : kfd_(open("/dev/kfd", O_RDWR | O_CLOEXEC)), gpu_id_(kfd_gpu_id(machine.gpus[0])) {
     gp::kfd::Channel channel;
     channel.fd = kfd_;
-    EXPECT(open_session(session, channel, Way::update_queue) == 0, "open_session");
+    EXPECT(open_session(session, channel, Mechanism::update_queue) == 0, "open_session");
     session.sysfs_pid = getpid();  // also in a pid namespace: the virtual sysfs is in the same
   }
   ~Process() {
@@ -76,10 +77,10 @@ class Process {
 
 // Of two queues that look alike the one with the id found stops, and the other runs.
 void expect_stops_this_one(Process& process, const Made& stopped, const Made& running) {
-  u32 bad = 0;
+  u32 failed_id = 0;
   for (int round = 0; round < 20; round++) {
     const hsa_signal_t late = process.machine.signal(1), soon = process.machine.signal(1);
-    EXPECT(stop_queues(process.session, &stopped.id, 1, 1, 0, &bad) == 0, "stop %u", stopped.id);
+    EXPECT(stop_queues(process.session, &stopped.id, 1, 1, &failed_id) == 0, "stop %u", stopped.id);
     barrier_and(stopped.queue, {}, late);
     barrier_and(running.queue, {}, soon);
     wait_for(soon);

@@ -12,7 +12,7 @@ int main(int argc, char** argv) {
   control.enable_runtime();
   SmallWorkload workload;
   const SmallResults undisturbed = workload.run();  // by now HIP has made all queues
-  const auto attachment = expect(attach(Id::update_queue, {getpid(), 0}), "attach");
+  const auto attachment = expect(attach(Mechanism::update_queue, {getpid(), 0}), "attach");
   const u32 cycles = cycles_wanted(argc, argv, 10'000);
   std::atomic<bool> done{false};
   std::thread stopper([&] {

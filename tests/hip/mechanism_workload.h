@@ -11,6 +11,8 @@
 namespace job {
 
 using namespace gp::mechanism;
+using gp::info_of;
+using gp::Mechanism;
 
 template <class T>
 T expect(gp::Result<T> result, const char* what) {

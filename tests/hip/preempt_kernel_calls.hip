@@ -3,7 +3,7 @@
 // RUN: --kernel-patches on
 // SANITIZE: 20
 // TIMEOUT: 240
-// USES: gp_kfd
+// USES: gp_os
 #include <sys/mman.h>
 #include <sys/prctl.h>
 

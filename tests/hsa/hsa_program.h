@@ -8,16 +8,13 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
 
-using u16 = std::uint16_t;
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
+#include "../support/program.h"
 
 #define HSA(call) check_hsa((call), #call, __FILE__, __LINE__)
 inline void check_hsa(hsa_status_t status, const char* call, const char* file, int line) {
@@ -27,21 +24,6 @@ inline void check_hsa(hsa_status_t status, const char* call, const char* file, i
   hsa_status_string(status, &text);
   std::fprintf(stderr, "%s:%d: %s: %s\n", file, line, call, text != nullptr ? text : "unknown");
   std::exit(1);
-}
-
-#define EXPECT(condition, ...)                                                       \
-  do {                                                                               \
-    if (!(condition)) {                                                              \
-      std::fprintf(stderr, "%s:%d: not true: %s: ", __FILE__, __LINE__, #condition); \
-      std::fprintf(stderr, __VA_ARGS__);                                             \
-      std::fprintf(stderr, "\n");                                                    \
-      std::exit(1);                                                                  \
-    }                                                                                \
-  } while (false)
-
-inline int pass(const char* statement) {
-  std::printf("ok: %s\n", statement);
-  return 0;
 }
 
 struct Kernel {

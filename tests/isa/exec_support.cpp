@@ -5,9 +5,10 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <map>
+
+#include "support/temporary_directory.h"
 
 namespace vgpu::isa::test {
 namespace {
@@ -61,14 +62,11 @@ bool have_assembler() { return assembler() != nullptr; }
 namespace {
 
 std::vector<u32> run_assembler(Arch arch, const std::string& text) {
-  char directory[] = "/tmp/vgpu-asm-XXXXXX";
-  if (!mkdtemp(directory)) {
-    ADD_FAILURE() << "cannot make " << directory;
-    return {};
-  }
-  const std::string source = std::string(directory) + "/a.s";
-  const std::string object = std::string(directory) + "/a.o";
-  const std::string errors = std::string(directory) + "/errors";
+  const gp::TemporaryDirectory temporary;
+  const std::string& directory = temporary.path();
+  const std::string source = directory + "/a.s";
+  const std::string object = directory + "/a.o";
+  const std::string errors = directory + "/errors";
   std::ofstream(source) << text;
   const std::string command = std::string(assembler()) + " -triple=amdgcn -mcpu=" +
                               (arch == Arch::gfx90a ? "gfx90a" : "gfx906") + " -filetype=obj -o " +
@@ -79,7 +77,6 @@ std::vector<u32> run_assembler(Arch arch, const std::string& text) {
   } else {
     ADD_FAILURE() << "llvm-mc rejects:\n" << read_file(errors);
   }
-  std::filesystem::remove_all(directory);
   return words;
 }
 

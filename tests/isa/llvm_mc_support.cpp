@@ -5,33 +5,16 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
 
+#include "support/temporary_directory.h"
+
 namespace vgpu::isa::test {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr const char* kLlvmMc = "/usr/bin/llvm-mc-15";
-
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    std::string name = (fs::temp_directory_path() / "vgpu-llvm-mc-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) {
-      throw std::runtime_error("cannot make a directory for llvm-mc");
-    }
-    path_ = name;
-  }
-  ~TemporaryDirectory() { fs::remove_all(path_); }
-  fs::path file(const char* name) const { return path_ / name; }
-
- private:
-  fs::path path_;
-};
 
 struct Output {
   std::vector<std::string> lines;  // what llvm-mc printed
@@ -40,12 +23,12 @@ struct Output {
 
 // llvm-mc fails when any line is rejected; the exit code says nothing.
 Output run_llvm_mc(Arch arch, const char* mode, const std::string& input) {
-  const TemporaryDirectory directory;
+  const gp::TemporaryDirectory directory;
   std::ofstream(directory.file("in")) << input;
   const std::string command =
       fmt::format("{} {} --triple=amdgcn-amd-amdhsa -mcpu={} --show-encoding {} >{} 2>{}", kLlvmMc,
-                  mode, arch == Arch::gfx906 ? "gfx906" : "gfx90a", directory.file("in").string(),
-                  directory.file("out").string(), directory.file("err").string());
+                  mode, arch == Arch::gfx906 ? "gfx906" : "gfx90a", directory.file("in"),
+                  directory.file("out"), directory.file("err"));
   (void)std::system(command.c_str());
 
   Output output;
@@ -55,7 +38,7 @@ Output run_llvm_mc(Arch arch, const char* mode, const std::string& input) {
       output.lines.push_back(line);
     }
   }
-  const std::string prefix = directory.file("in").string() + ":";
+  const std::string prefix = directory.file("in") + ":";
   for (std::ifstream err(directory.file("err")); std::getline(err, line);) {
     if (line.starts_with(prefix)) {
       output.rejected.insert(std::stoul(line.substr(prefix.size())));

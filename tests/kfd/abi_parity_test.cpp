@@ -1,5 +1,5 @@
-// src/abi/kfd.h against the kernel's own header, whichever version is installed. What an older
-// header lacks is skipped; a struct that has grown since begins as the older one.
+// src/inside/abi/kfd.h against the kernel's own header, whichever version is installed. What an
+// older header lacks is skipped; a struct that has grown since begins as the older one.
 #include <gtest/gtest.h>
 #include <linux/kfd_ioctl.h>
 #include <sys/ioctl.h>

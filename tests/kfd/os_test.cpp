@@ -1,5 +1,5 @@
 // The seam to files: the running system, a recording of it, and the recording played back.
-#include "kfd/os.h"
+#include "os/os.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "kfd/recorded_os.h"
+#include "support/recorded_os.h"
 
 namespace gp::kfd {
 namespace {

@@ -60,6 +60,14 @@ cmake -S "$scratch" -B "$scratch/build" -DCMAKE_PREFIX_PATH="$scratch/usr" > /de
 cmake --build "$scratch/build" > /dev/null
 "$scratch/build/by_cmake" > /dev/null
 
+# systemd starts the program that was installed; a package does not name the folder it is put
+# together in.
+unit=$scratch/usr/lib/systemd/system/gpreemptd.service
+[[ $(sed -n 's/^ExecStart=//p' "$unit") == "$scratch/usr/sbin/gpreemptd" ]]
+"$scratch/usr/sbin/gpreemptd" --version > /dev/null
+DESTDIR=$scratch/package cmake --install "$build" --component gpreempt --prefix /opt/gp > /dev/null
+grep -qx 'ExecStart=/opt/gp/sbin/gpreemptd' "$scratch/package/opt/gp/lib/systemd/system/gpreemptd.service"
+
 # The program and its page.
 "$scratch/usr/bin/gpreempt" version > /dev/null
 test -f "$scratch/usr/share/man/man1/gpreempt.1" -a -f "$scratch/usr/share/man/man3/gpreempt.3"

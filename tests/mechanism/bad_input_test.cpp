@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <numeric>
 
-#include "kfd/os.h"
 #include "mechanism_support.h"
+#include "os/os.h"
 
 namespace gp::mechanism {
 namespace {
@@ -30,7 +30,7 @@ TEST_F(BadInput, UnknownPid) {
 
 TEST_F(BadInput, PidThatIsAnotherProcessNow) {
   Child sleeper({"/bin/sleep", "1000"});
-  discover::ProcessKey before = sleeper.key();
+  ProcessKey before = sleeper.key();
   before.start_time -= 1;
   EXPECT_TRUE(is_error(stop({before, {}}), ESRCH, "another process has that pid now"));
 }
@@ -45,7 +45,8 @@ TEST_F(BadInput, Zombie) {
 TEST_F(BadInput, ProcessWithoutQueues) {
   Child sleeper({"/bin/sleep", "1000"});
   EXPECT_TRUE(is_error(stop({sleeper.key(), {}}), ENOENT, "has no GPU queues"));
-  EXPECT_TRUE(is_error(stop({sleeper.key(), {}}, lease_for(1h, Id::criu)), ENOENT, "/dev/kfd"));
+  EXPECT_TRUE(
+      is_error(stop({sleeper.key(), {}}, lease_for(1h, Mechanism::criu)), ENOENT, "/dev/kfd"));
 }
 
 TEST_F(BadInput, QueuesThatDoNotExist) {
@@ -74,9 +75,8 @@ TEST_F(BadInput, GraceThatWouldHangTheGpu) {
 
 TEST_F(BadInput, LeasesOfNoOrEndlessDuration) {
   Victim victim;
-  EXPECT_TRUE(is_error(stop({victim.key(), {}}, lease_for(0s)), EINVAL, "24 hours"));
-  EXPECT_TRUE(is_error(stop({victim.key(), {}}, lease_for(-1s)), EINVAL));
-  EXPECT_TRUE(is_error(stop({victim.key(), {}}, lease_for(25h)), EINVAL));
+  EXPECT_TRUE(is_error(stop({victim.key(), {}}, LeaseOptions{}), EINVAL, "deadline"));
+  EXPECT_TRUE(is_error(stop({victim.key(), {}}, lease_for(25h)), EINVAL, "24 hours"));
   EXPECT_TRUE(is_error(controller_->stop({}, lease_for(1h)), EINVAL, "at least one process"));
   const std::vector<Target> twice = {{victim.key(), {0}}, {victim.key(), {1}}};
   EXPECT_TRUE(is_error(controller_->stop(twice, lease_for(1h)), EINVAL, "named twice"));
@@ -106,13 +106,13 @@ TEST_F(BadInput, ProcessOfAnotherUser) {
 #endif
   Child other({"/usr/bin/setpriv", "--reuid", "65534", "--clear-groups", "sleep", "1000"});
   ASSERT_TRUE(eventually([&] {
-    const auto name = kfd::system_os().read_file("/proc/" + std::to_string(other.pid()) + "/comm");
+    const auto name = system_os().read_file("/proc/" + std::to_string(other.pid()) + "/comm");
     return name && *name == "sleep\n";
   }));
   const pid_t child = ::fork();
   if (child == 0) {
     const bool ready = give_up_ptrace();
-    const auto attached = attach(Id::debugger, other.key());
+    const auto attached = attach(Mechanism::debugger, other.key());
     const bool refused = !attached && attached.error().code == EPERM &&
                          attached.error().hint.find("CAP_SYS_PTRACE") != std::string::npos;
     ::_exit(ready && refused ? 0 : 1);
@@ -124,7 +124,8 @@ TEST_F(BadInput, ProcessOfAnotherUser) {
 
 TEST_F(BadInput, MechanismsThatRunInsideTheTarget) {
   Victim victim;
-  for (const Id id : {Id::self_debug, Id::update_queue, Id::early_ioctl}) {
+  for (const Mechanism id :
+       {Mechanism::self_debug, Mechanism::update_queue, Mechanism::early_ioctl}) {
     EXPECT_TRUE(is_error(stop({victim.key(), {}}, lease_for(1h, id)), EOPNOTSUPP, "gpreempt run"));
   }
 }
@@ -140,21 +141,21 @@ TEST_F(BadInput, DriverThatCannotStopAQueue) {
 }
 
 TEST(Table, NamesEveryMechanismOnce) {
-  for (const Info& each : table()) {
-    EXPECT_EQ(find(each.name), &each);
-    EXPECT_EQ(&info(each.id), &each);
+  for (const MechanismInfo& each : kMechanisms) {
+    EXPECT_EQ(find_mechanism(each.name), &each);
+    EXPECT_EQ(&info_of(each.mechanism), &each);
   }
-  EXPECT_EQ(find("no-such-mechanism"), nullptr);
+  EXPECT_EQ(find_mechanism("no-such-mechanism"), nullptr);
 }
 
 // KFD 1.11 (Linux 6.1) has no debugger interface.
 TEST(OldDriver, RefusesTheDebuggerAndSaysWhy) {
   Child sleeper({"/bin/sleep", "1000"});
-  EXPECT_TRUE(is_error(attach(Id::debugger, sleeper.key()), EOPNOTSUPP, "KFD 1.11"));
-  const Probe probed = probe(Id::debugger, sleeper.key());
+  EXPECT_TRUE(is_error(attach(Mechanism::debugger, sleeper.key()), EOPNOTSUPP, "KFD 1.11"));
+  const Probe probed = probe(Mechanism::debugger, sleeper.key());
   EXPECT_FALSE(probed.usable);
   EXPECT_NE(probed.hint.find("1.13"), std::string::npos) << probed.hint;
-  EXPECT_TRUE(is_error(attach(Id::self_debug, {::getpid(), 0}), EOPNOTSUPP, "KFD 1.11"));
+  EXPECT_TRUE(is_error(attach(Mechanism::self_debug, {::getpid(), 0}), EOPNOTSUPP, "KFD 1.11"));
 }
 
 TEST(OldDriver, CanBePausedByCriu) {
@@ -164,7 +165,7 @@ TEST(OldDriver, CanBePausedByCriu) {
   Victim victim({"--no-runtime"});
   const auto controller = make_controller();
   const Target target{victim.key(), {}};
-  const auto lease = controller->stop({&target, 1}, lease_for(1h, Id::criu));
+  const auto lease = controller->stop({&target, 1}, lease_for(1h, Mechanism::criu));
   ASSERT_TRUE(succeeds(lease));
   EXPECT_TRUE(victim.stands_still());
   ASSERT_TRUE(succeeds(controller->start(lease->lease)));

@@ -1,13 +1,13 @@
-// `criu`: whole processes, with a guardian who unpauses them if we cannot.
+// `criu`: whole processes, with a pause guard that unpauses them if we cannot.
 #include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
 
-#include "kfd/os.h"
 #include "mechanism/target_process.h"
 #include "mechanism_support.h"
+#include "os/os.h"
 
 namespace gp::mechanism {
 namespace {
@@ -23,18 +23,18 @@ class Criu : public testing::Test {
 };
 
 std::unique_ptr<Attachment> attach_to(const Child& victim) {
-  auto attached = attach(Id::criu, victim.key());
+  auto attached = attach(Mechanism::criu, victim.key());
   EXPECT_TRUE(succeeds(attached));
   return attached ? std::move(*attached) : nullptr;
 }
 
-// The guardian of this target: it is nobody's child.
-pid_t guardian_of(pid_t target) {
+// The pause guard of this target: it is nobody's child.
+pid_t pause_guard_of(pid_t target) {
   const std::string pid = std::to_string(target);
-  const std::string wanted = std::string("gpreempt-guardian") + '\0' + pid + '\0';
+  const std::string wanted = std::string("gpreempt-pause-guard") + '\0' + pid + '\0';
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
     const std::string name = entry.path().filename();
-    const auto line = kfd::system_os().read_file(entry.path().string() + "/cmdline");
+    const auto line = system_os().read_file(entry.path().string() + "/cmdline");
     if (line && line->starts_with(wanted)) {
       return std::stoi(name);
     }
@@ -76,7 +76,7 @@ TEST_F(Criu, GuardianUnpausesWhenTheStopperIsKilled) {
   stopper.signal(SIGKILL);
   EXPECT_TRUE(all_run_again(victim.pid()));
   EXPECT_TRUE(victim.makes_progress());
-  EXPECT_TRUE(eventually([&] { return guardian_of(victim.pid()) == 0; }));
+  EXPECT_TRUE(eventually([&] { return pause_guard_of(victim.pid()) == 0; }));
   EXPECT_EQ(process_state(victim.pid())->tracer, 0);
 }
 
@@ -84,11 +84,11 @@ TEST_F(Criu, ReplacesAGuardianThatIsKilled) {
   Victim victim;
   Child stopper({program("mechanism_stopper"), std::to_string(victim.pid()), "criu"});
   ASSERT_EQ(stopper.line(), "stopped");
-  const pid_t first = guardian_of(victim.pid());
+  const pid_t first = pause_guard_of(victim.pid());
   ASSERT_NE(first, 0);
   ::kill(first, SIGKILL);
   ASSERT_TRUE(eventually([&] {
-    const pid_t now = guardian_of(victim.pid());
+    const pid_t now = pause_guard_of(victim.pid());
     return now != 0 && now != first;
   }));
   stopper.signal(SIGKILL);
@@ -102,7 +102,7 @@ TEST_F(Criu, LeavesNothingBehindWhenTheTargetIsKilled) {
   victim.signal(SIGKILL);
   EXPECT_EQ(victim.wait(), 128 + SIGKILL);
   criu.reset();
-  EXPECT_TRUE(eventually([&] { return guardian_of(victim.pid()) == 0; }));
+  EXPECT_TRUE(eventually([&] { return pause_guard_of(victim.pid()) == 0; }));
 }
 
 TEST_F(Criu, IsUsedOnlyWhenNamed) {
@@ -110,7 +110,7 @@ TEST_F(Criu, IsUsedOnlyWhenNamed) {
   const auto controller = make_controller();
   const Target target{victim.key(), {}};
   EXPECT_TRUE(is_error(controller->stop({&target, 1}, lease_for(1h)), EPERM));
-  EXPECT_TRUE(succeeds(controller->stop({&target, 1}, lease_for(1h, Id::criu))));
+  EXPECT_TRUE(succeeds(controller->stop({&target, 1}, lease_for(1h, Mechanism::criu))));
 }
 
 }  // namespace

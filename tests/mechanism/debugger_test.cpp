@@ -13,7 +13,7 @@ namespace gp::mechanism {
 namespace {
 
 std::unique_ptr<Attachment> attach_to(const Child& victim) {
-  auto attached = attach(Id::debugger, victim.key());
+  auto attached = attach(Mechanism::debugger, victim.key());
   EXPECT_TRUE(succeeds(attached));
   return attached ? std::move(*attached) : nullptr;
 }
@@ -109,7 +109,7 @@ TEST(Debugger, DetachingLeavesNoTrace) {
   EXPECT_EQ(process_state(victim.pid())->tracer, 0);
   EXPECT_TRUE(victim.makes_progress());
   // And again at once: nothing of the first is in the way.
-  EXPECT_TRUE(succeeds(attach(Id::debugger, victim.key())));
+  EXPECT_TRUE(succeeds(attach(Mechanism::debugger, victim.key())));
 }
 
 TEST(Debugger, LetsTheTargetShutItsRuntimeDown) {
@@ -138,9 +138,9 @@ TEST(Debugger, FollowsNoChildren) {
 
 TEST(Debugger, SaysThatTheRuntimeIsNotEnabled) {
   Victim victim({"--no-runtime"});
-  EXPECT_TRUE(is_error(attach(Id::debugger, victim.key()), EPERM, "RUNTIME_ENABLE"));
+  EXPECT_TRUE(is_error(attach(Mechanism::debugger, victim.key()), EPERM, "RUNTIME_ENABLE"));
   EXPECT_EQ(process_state(victim.pid())->tracer, 0);
-  const Probe probed = probe(Id::debugger, victim.key());
+  const Probe probed = probe(Mechanism::debugger, victim.key());
   EXPECT_FALSE(probed.usable);
   EXPECT_NE(probed.hint.find("gpreempt run"), std::string::npos) << probed.hint;
 }
@@ -148,7 +148,7 @@ TEST(Debugger, SaysThatTheRuntimeIsNotEnabled) {
 TEST(Debugger, NamesTheDebuggerThatIsThereAlready) {
   Victim victim;
   const auto debugger = attach_to(victim);
-  EXPECT_TRUE(is_error(attach(Id::debugger, victim.key()), EBUSY, "traced already"));
+  EXPECT_TRUE(is_error(attach(Mechanism::debugger, victim.key()), EBUSY, "traced already"));
 }
 
 // A session of a dead debugger that the kernel will not end any more: ENABLE says EALREADY.
@@ -165,7 +165,7 @@ TEST(Debugger, TakesOverFromADeadDebugger) {
     return is_enable && !std::exchange(already, true) ? -EALREADY : result;
   };
   options.take_over = true;
-  auto debugger = attach(Id::debugger, victim.key(), options);
+  auto debugger = attach(Mechanism::debugger, victim.key(), options);
   ASSERT_TRUE(succeeds(debugger));
   ASSERT_TRUE(succeeds((*debugger)->stop_all({})));
   EXPECT_TRUE(victim.stands_still());

@@ -5,10 +5,10 @@
 #include <memory>
 #include <set>
 
-#include "mechanism/inside/session.h"
 #include "mechanism_support.h"
+#include "stop/session.h"
 
-namespace gp::mechanism::inside {
+namespace gp::stop {
 namespace {
 
 // Knows queues 0 to 3; notes what it is asked to do.
@@ -49,7 +49,7 @@ struct FakeDriver {
   }
 };
 
-class Inside : public testing::TestWithParam<Way> {
+class Inside : public testing::TestWithParam<Mechanism> {
  protected:
   void SetUp() override {
     ASSERT_EQ(open_session(*session_, {-1, FakeDriver::ioctl, &driver_}, GetParam()), 0);
@@ -59,17 +59,18 @@ class Inside : public testing::TestWithParam<Way> {
       queue.ring_base = 0x1000 * (id + 1);
       queue.ring_bytes = 4096;
       queue.priority_known = true;
-      add(session_->debug.queues, queue);
+      add(session_->queues(), queue);
     }
   }
-  int stop(std::vector<u32> ids, u64 deadline_ns = 0) {
-    return stop_queues(*session_, ids.data(), static_cast<u32>(ids.size()), 1, deadline_ns, &bad_);
+  int stop(std::vector<u32> ids) {
+    return stop_queues(*session_, ids.data(), static_cast<u32>(ids.size()), 1, &failed_id_);
   }
   FakeDriver driver_;
-  u32 bad_ = 0;
+  u32 failed_id_ = 0;
   const std::unique_ptr<Session> session_ = std::make_unique<Session>();
 };
-INSTANTIATE_TEST_SUITE_P(Ways, Inside, testing::Values(Way::update_queue, Way::early_ioctl));
+INSTANTIATE_TEST_SUITE_P(Mechanisms, Inside,
+                         testing::Values(Mechanism::update_queue, Mechanism::early_ioctl));
 
 TEST_P(Inside, StopsEachQueueOnce) {
   ASSERT_EQ(stop({0, 2}), 0);
@@ -84,7 +85,7 @@ TEST_P(Inside, UndoesWhatItStoppedWhenOneFails) {
   ASSERT_EQ(stop({0}), 0);
   driver_.broken = {2};
   EXPECT_EQ(stop({1, 2, 3}), -EIO);
-  EXPECT_EQ(bad_, 2u);
+  EXPECT_EQ(failed_id_, 2u);
   EXPECT_EQ(driver_.stopped, (std::set<u32>{0}));  // as it was before the call
 }
 
@@ -96,27 +97,10 @@ TEST_P(Inside, RefusesBadIds) {
   EXPECT_TRUE(driver_.stopped.empty());
 }
 
-TEST_P(Inside, TickStartsWhatIsOverdueAndTellsWhenToComeAgain) {
-  ASSERT_EQ(stop({0}, 100), 0);
-  ASSERT_EQ(stop({1}, 200), 0);
-  u64 next = 0;
-  ASSERT_EQ(tick(*session_, 50, &next), 0);
-  EXPECT_EQ(next, 100u);
-  ASSERT_EQ(tick(*session_, 150, &next), 0);
-  EXPECT_EQ(next, 200u);
-  EXPECT_EQ(driver_.stopped, (std::set<u32>{1}));
-  ASSERT_EQ(tick(*session_, 250, &next), 0);
-  EXPECT_EQ(next, 0u);
-  EXPECT_TRUE(driver_.stopped.empty());
-}
-
-TEST_P(Inside, TickEndsAHoldOnEverything) {
-  u64 next = 0;
-  ASSERT_EQ(stop_all_queues(*session_, 1, 100, &bad_), 0);
+TEST_P(Inside, StopsEverythingAndStartsIt) {
+  ASSERT_EQ(stop_all_queues(*session_, 1, &failed_id_), 0);
   EXPECT_EQ(driver_.stopped.size(), 4u);
-  ASSERT_EQ(tick(*session_, 99, &next), 0);
-  EXPECT_EQ(next, 100u);
-  ASSERT_EQ(tick(*session_, 100, &next), 0);
+  ASSERT_EQ(start_all_queues(*session_), 0);
   EXPECT_TRUE(driver_.stopped.empty());
 }
 
@@ -136,16 +120,16 @@ TEST_P(Inside, RunsEverythingWhenItCloses) {
 TEST(InsideUpdateQueue, RefusesAQueueWhosePriorityItDoesNotKnow) {
   FakeDriver driver;
   const auto session = std::make_unique<Session>();
-  ASSERT_EQ(open_session(*session, {-1, FakeDriver::ioctl, &driver}, Way::update_queue), 0);
+  ASSERT_EQ(open_session(*session, {-1, FakeDriver::ioctl, &driver}, Mechanism::update_queue), 0);
   Queue queue;
   queue.ring_base = 0x1000;
   queue.ring_bytes = 4096;
-  add(session->debug.queues, queue);
+  add(session->queues(), queue);
   const u32 id = 0;
-  u32 bad = 0;
-  EXPECT_EQ(stop_queues(*session, &id, 1, 1, 0, &bad), -EOPNOTSUPP);
+  u32 failed_id = 0;
+  EXPECT_EQ(stop_queues(*session, &id, 1, 1, &failed_id), -EOPNOTSUPP);
   ASSERT_EQ(note_priority(*session, 0x1000, 11), 0);
-  EXPECT_EQ(stop_queues(*session, &id, 1, 1, 0, &bad), 0);
+  EXPECT_EQ(stop_queues(*session, &id, 1, 1, &failed_id), 0);
 }
 
 TEST(InsideUpdateQueue, RefusesARingThatIsNotUnique) {
@@ -160,4 +144,4 @@ TEST(InsideUpdateQueue, RefusesARingThatIsNotUnique) {
 }
 
 }  // namespace
-}  // namespace gp::mechanism::inside
+}  // namespace gp::stop

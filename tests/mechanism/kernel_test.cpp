@@ -15,7 +15,7 @@ namespace gp::mechanism {
 namespace {
 
 std::unique_ptr<Attachment> attach_to(const Child& victim, const AttachOptions& options = {}) {
-  auto attached = attach(Id::kernel, victim.key(), options);
+  auto attached = attach(Mechanism::kernel, victim.key(), options);
   EXPECT_TRUE(succeeds(attached));
   return attached ? std::move(*attached) : nullptr;
 }
@@ -116,7 +116,7 @@ TEST(Kernel, IsTheFirstChoice) {
   const auto controller = make_controller();
   const auto lease = controller->stop(std::vector{all_of(victim)}, lease_for(1h));
   ASSERT_TRUE(succeeds(lease));
-  EXPECT_EQ(lease->targets.front().mechanism, Id::kernel);
+  EXPECT_EQ(lease->targets.front().mechanism, Mechanism::kernel);
   EXPECT_FALSE(lease->targets.front().queues.empty());
 }
 
@@ -126,7 +126,7 @@ TEST(Kernel, StopsThreeProcessesWithOneUnmapAndOneRunList) {
   const auto controller = make_controller();
   const std::vector targets = {all_of(first), all_of(second), all_of(third)};
   for (const Target& target : targets) {
-    ASSERT_TRUE(succeeds(controller->prepare(target.process, Id::kernel)));
+    ASSERT_TRUE(succeeds(controller->prepare(target.process, Mechanism::kernel)));
   }
   const unsigned long before = unmaps(), lists_before = run_lists();
   const auto lease = controller->stop(targets, lease_for(1h));
@@ -165,6 +165,39 @@ TEST(Kernel, StopsEachUnderALeaseOfItsOwnWithOneUnmap) {
   EXPECT_EQ(unmaps(), before + 3);
   EXPECT_TRUE(first.makes_progress());
   EXPECT_TRUE(third.makes_progress());
+}
+
+// By a stop and a start it would be two of each.
+TEST(Kernel, StopsOneAndStartsAnotherWithOneUnmapAndOneRunList) {
+  Victim first, second, bystander;
+  const auto controller = make_controller();
+  const auto held = controller->stop(std::vector{all_of(first)}, lease_for(1h));
+  ASSERT_TRUE(succeeds(held));
+  ASSERT_TRUE(succeeds(controller->prepare(second.key(), Mechanism::kernel)));
+  const unsigned long before = unmaps(), lists_before = run_lists();
+  const auto swapped =
+      controller->swap_each(std::vector{all_of(second)}, lease_for(1h), std::vector{held->lease});
+  EXPECT_EQ(unmaps(), before + 1);
+  EXPECT_EQ(run_lists(), lists_before + 1);
+  EXPECT_TRUE(succeeds(swapped.stopped.front()));
+  EXPECT_TRUE(succeeds(swapped.started.front()));
+  EXPECT_TRUE(all_stopped(second.pid()));
+  EXPECT_TRUE(first.makes_progress());
+}
+
+TEST(Kernel, ASwapThatTheDriverRefusesStillStarts) {
+  Victim first, second;
+  Calls calls;
+  const auto controller = make_controller(calls.options());
+  const auto held = controller->stop(std::vector{all_of(first)}, lease_for(1h));
+  ASSERT_TRUE(succeeds(held));
+  calls.failures[abi::kfd_swap_queues] = -EINVAL;
+  const auto swapped = controller->swap_each(
+      std::vector{all_of(second)}, lease_for(1h, Mechanism::kernel), std::vector{held->lease});
+  EXPECT_TRUE(is_error(swapped.stopped.front(), EINVAL));
+  EXPECT_TRUE(succeeds(swapped.started.front()));
+  EXPECT_FALSE(any_stopped(second.pid()));
+  EXPECT_TRUE(first.makes_progress());
 }
 
 TEST(Kernel, StopsTheOthersWhenOneOfThemHasEnded) {
@@ -247,11 +280,11 @@ TEST(Kernel, RenewsTheDriversDeadlineWithOurs) {
   EXPECT_EQ(calls.last_lease.op, abi::preempt_lease_renew);
   EXPECT_GT(calls.last_lease.timeout_ms, 9'000u);
   EXPECT_LT(calls.last_lease.timeout_ms, 11'000u);
-  ASSERT_TRUE(succeeds(controller->extend(lease->lease, 60s)));
+  ASSERT_TRUE(succeeds(controller->extend(lease->lease, Clock::now() + 60s)));
   EXPECT_GT(calls.last_lease.timeout_ms, 59'000u);
   EXPECT_LT(calls.last_lease.timeout_ms, 61'000u);
   const unsigned renewals = calls.count[abi::kfd_preempt_lease];
-  ASSERT_TRUE(succeeds(controller->extend(lease->lease, 60s)));
+  ASSERT_TRUE(succeeds(controller->extend(lease->lease, Clock::now() + 60s)));
   EXPECT_EQ(calls.count[abi::kfd_preempt_lease], renewals);  // a moment later: not worth a call
 }
 
@@ -283,7 +316,7 @@ TEST(Kernel, TellsTheNextMechanismToTryWhenTheDriverRefuses) {
   calls.failures[abi::kfd_batch_unmap_queues] = -EOPNOTSUPP;
   const auto lease = controller->stop(std::vector{all_of(victim)}, lease_for(1h));
   ASSERT_TRUE(succeeds(lease));
-  EXPECT_EQ(lease->targets.front().mechanism, Id::debugger);
+  EXPECT_EQ(lease->targets.front().mechanism, Mechanism::debugger);
 }
 
 // Its parent's /dev/kfd, which it has without exec, would stop the parent: this process.
@@ -297,7 +330,7 @@ TEST(Kernel, DoesNotTakeAForkedChildForItsParent) {
       ::pause();
     }
   }
-  EXPECT_TRUE(is_error(attach(Id::kernel, {child, 0}), ESRCH, "has not opened /dev/kfd"));
+  EXPECT_TRUE(is_error(attach(Mechanism::kernel, {child, 0}), ESRCH, "has not opened /dev/kfd"));
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
 }
@@ -306,7 +339,7 @@ TEST(OldDriver, HasNoPreemptionCalls) {
   const Status supported = check_kernel_support();
   EXPECT_TRUE(is_error(supported, EOPNOTSUPP, "docs/kernel.md"));
   Victim victim({"--no-runtime"});
-  const Probe answer = probe(Id::kernel, victim.key());
+  const Probe answer = probe(Mechanism::kernel, victim.key());
   EXPECT_FALSE(answer.usable);
   EXPECT_NE(answer.hint.find("patches"), std::string::npos);
 }

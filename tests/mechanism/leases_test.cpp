@@ -19,7 +19,7 @@ TEST(Leases, HoldUntilTheyAreEnded) {
   const auto controller = make_controller();
   const auto lease = controller->stop(std::vector{all_of(victim)}, lease_for(1h));
   ASSERT_TRUE(succeeds(lease));
-  EXPECT_EQ(lease->targets.front().mechanism, Id::debugger);
+  EXPECT_EQ(lease->targets.front().mechanism, Mechanism::debugger);
   EXPECT_FALSE(lease->targets.front().queues.empty());
   EXPECT_TRUE(victim.stands_still());
   ASSERT_TRUE(succeeds(controller->start(lease->lease)));
@@ -42,10 +42,10 @@ TEST(Leases, CanBeExtended) {
   Victim victim;
   const auto controller = make_controller();
   const auto lease = controller->stop(std::vector{all_of(victim)}, lease_for(1min));
-  ASSERT_TRUE(succeeds(controller->extend(lease->lease, 1h)));
-  EXPECT_TRUE(is_error(controller->extend(lease->lease, 25h), EINVAL));
-  EXPECT_TRUE(is_error(controller->extend(lease->lease + 1, 1s), ENOENT));
-  ASSERT_TRUE(succeeds(controller->extend(lease->lease, 1ms)));
+  ASSERT_TRUE(succeeds(controller->extend(lease->lease, Clock::now() + 1h)));
+  EXPECT_TRUE(is_error(controller->extend(lease->lease, Clock::now() + 25h), EINVAL));
+  EXPECT_TRUE(is_error(controller->extend(lease->lease + 1, Clock::now() + 1s), ENOENT));
+  ASSERT_TRUE(succeeds(controller->extend(lease->lease, Clock::now() + 1ms)));
   EXPECT_EQ(next_event(*controller).end, LeaseEnd::deadline);
 }
 
@@ -144,7 +144,7 @@ TEST(Leases, StopSixtyFourQueuesWithOneCall) {
   };
   Victim victim({"--queues", "63"});
   const auto controller = make_controller(options);
-  ASSERT_TRUE(succeeds(controller->prepare(victim.key(), Id::debugger)));
+  ASSERT_TRUE(succeeds(controller->prepare(victim.key(), Mechanism::debugger)));
   const auto lease = controller->stop(std::vector{all_of(victim)}, lease_for(1h));
   ASSERT_TRUE(succeeds(lease));
   EXPECT_GE(lease->targets.front().queues.size(), 64u);

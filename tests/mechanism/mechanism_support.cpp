@@ -78,7 +78,7 @@ Child::~Child() {
   }
 }
 
-discover::ProcessKey Child::key() const {
+ProcessKey Child::key() const {
   const auto state = process_state(pid_);
   return {pid_, state ? state->start_time : 0};
 }
@@ -155,17 +155,6 @@ bool any_stopped(pid_t pid) {
     }
   }
   return false;
-}
-
-bool eventually(const std::function<bool()>& condition) {
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > deadline) {
-      return false;
-    }
-    std::this_thread::sleep_for(1ms);
-  }
-  return true;
 }
 
 bool all_run_again(pid_t pid) {

@@ -15,6 +15,7 @@
 #include "base/unique_fd.h"
 #include "mechanism/controller.h"
 #include "mechanism/mechanism.h"
+#include "support/eventually.h"
 
 namespace gp::mechanism {
 
@@ -30,7 +31,7 @@ class Child {
   Child& operator=(const Child&) = delete;
 
   pid_t pid() const { return pid_; }
-  discover::ProcessKey key() const;
+  ProcessKey key() const;
   void say(const std::string& line) const;
   // The next line it prints; empty if it ended.
   std::string line();
@@ -66,10 +67,8 @@ std::string hip_program(const std::string& name);
 
 // What the device says of the queues of a process: id -> "mapped", "waiting", "suspended", ...
 std::map<u32, std::string> queue_states(pid_t pid);
-bool any_stopped(pid_t pid);  // suspended, evicted or inactive
-bool all_stopped(pid_t pid);  // every queue is
-// Waits until it is so; false if that takes longer than anything here may take.
-bool eventually(const std::function<bool()>& condition);
+bool any_stopped(pid_t pid);    // suspended, evicted or inactive
+bool all_stopped(pid_t pid);    // every queue is
 bool all_run_again(pid_t pid);  // waits
 // Of all GPUs together.
 unsigned long unmaps();
@@ -93,9 +92,9 @@ testing::AssertionResult succeeds(const Result<T>& result) {
 
 std::unique_ptr<Controller> make_controller(const AttachOptions& options = {});
 inline LeaseOptions lease_for(std::chrono::nanoseconds duration,
-                              std::optional<Id> mechanism = std::nullopt) {
+                              std::optional<Mechanism> mechanism = std::nullopt) {
   LeaseOptions options;
-  options.duration = duration;
+  options.deadline = Clock::now() + duration;
   options.mechanism = mechanism;
   return options;
 }

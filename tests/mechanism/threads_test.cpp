@@ -43,7 +43,7 @@ class Worker {
       }
       case 2:
         if (const LeaseId lease = stop(target, lease_for(20ms)); lease != 0) {
-          may_be_gone(controller_.extend(lease, 1ms));
+          may_be_gone(controller_.extend(lease, Clock::now() + 1ms));
           may_be_gone(controller_.start(lease));
         }
         break;

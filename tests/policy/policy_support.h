@@ -7,7 +7,6 @@
 
 namespace gp::policy {
 
-using discover::WorkClass;
 using Jobs = std::vector<JobId>;
 
 constexpr u64 kMs = 1'000'000;

@@ -1,5 +1,5 @@
 // What limits it and what to try next: each rule speaks when it should, and only then.
-#include "report/advice.h"
+#include "report/page.h"
 
 #include <gtest/gtest.h>
 
@@ -28,22 +28,22 @@ TEST(Advice, OfNothingIsNothing) { EXPECT_TRUE(advice_for({}).empty()); }
 TEST(Advice, DamagedDataComeFirst) {
   Results results = demo_results();
   EXPECT_FALSE(says(results, "differs"));
-  phase(results, "both-with").checksum_ok = false;
+  phase(results, kBothWith).checksum_ok = false;
   EXPECT_NE(advice_for(results).front().finding.find("differs"), std::string::npos);
 }
 
 TEST(Advice, OnlineThatStillWaitsIsToldWithItsFactor) {
   Results results = demo_results();
   EXPECT_FALSE(says(results, "still"));
-  phase(results, "online-alone").online_latency_ms = {1};
-  phase(results, "both-with").online_latency_ms = {3};
+  phase(results, kOnlineAlone).online_latency_ms = {1};
+  phase(results, kBothWith).online_latency_ms = {3};
   EXPECT_TRUE(says(results, "still 3.0x what it is alone"));
 }
 
 TEST(Advice, OfflineThatWasNeverStoppedIsTold) {
   Results results = demo_results();
   EXPECT_FALSE(says(results, "never stopped"));
-  phase(results, "both-with").preemptions = 0;
+  phase(results, kBothWith).preemptions = 0;
   EXPECT_TRUE(says(results, "never stopped"));
 }
 
@@ -57,14 +57,14 @@ TEST(Advice, NamesTheFastestWayToStop) {
 TEST(Advice, ManyPreemptionsSuggestLingering) {
   Results results = demo_results();
   EXPECT_FALSE(says(results, "linger_min"));
-  phase(results, "both-with").preemptions = 1000;
+  phase(results, kBothWith).preemptions = 1000;
   EXPECT_TRUE(says(results, "linger_min"));
 }
 
 TEST(Advice, OfflineThatLosesMuchIsPointedToOtherPolicies) {
   Results results = demo_results();
   EXPECT_FALSE(says(results, "policy ="));
-  phase(results, "both-with").offline_steps_per_s = 1;
+  phase(results, kBothWith).offline_steps_per_s = 1;
   EXPECT_TRUE(says(results, "28 %"));
   EXPECT_TRUE(says(results, "policy ="));
 }
@@ -72,15 +72,14 @@ TEST(Advice, OfflineThatLosesMuchIsPointedToOtherPolicies) {
 TEST(Advice, WorkThatIsFasterBesideOthersSaysThatTheMachineWasNotQuiet) {
   Results results = demo_results();
   EXPECT_FALSE(says(results, "cannot be"));
-  phase(results, "both-with").offline_steps_per_s = 5.5;  // 3.52 alone
+  phase(results, kBothWith).offline_steps_per_s = 5.5;  // 3.52 alone
   EXPECT_TRUE(says(results, "156 % of its speed alone, which cannot be"));
 }
 
 TEST(Advice, ALoadThatDoesNotCompeteProvesNothing) {
   Results results = demo_results();
   EXPECT_FALSE(says(results, "hardly competes"));
-  phase(results, "both-without").online_latency_ms =
-      phase(results, "online-alone").online_latency_ms;
+  phase(results, kBothWithout).online_latency_ms = phase(results, kOnlineAlone).online_latency_ms;
   EXPECT_TRUE(says(results, "hardly competes"));
 }
 
@@ -103,7 +102,7 @@ TEST(Advice, NoiseOfAPercentageIsADifference) {
 TEST(Advice, RoundsThatDifferSayThatTheMachineWasNotQuiet) {
   Results results = demo_results();
   EXPECT_FALSE(says(results, "in another"));
-  phase(results, "offline-alone").rounds[1].offline_steps_per_s = 2.5;
+  phase(results, kOfflineAlone).rounds[1].offline_steps_per_s = 2.5;
   EXPECT_TRUE(says(results, "Offline alone made 2.50 steps/s in one round and 3.66 in another"));
 }
 

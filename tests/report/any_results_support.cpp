@@ -39,12 +39,18 @@ Span span() {
   return {text(), text(), std::min(a, b), std::max(a, b)};
 }
 
+std::optional<OtherPrograms> maybe_others() {
+  return flag() ? std::optional(
+                      OtherPrograms{number(), number(), *rc::gen::arbitrary<u32>(), maybe_number()})
+                : std::nullopt;
+}
+
 // Of which every request is in one.
 std::vector<Round> rounds(u64 requests) {
-  std::vector<Round> rounds = {{0, number(), maybe_number()}};
+  std::vector<Round> rounds = {{0, number(), maybe_number(), maybe_others()}};
   for (u64 i = 0; i < requests; ++i) {
     if (flag()) {
-      rounds.push_back({0, number(), maybe_number()});
+      rounds.push_back({0, number(), maybe_number(), maybe_others()});
     }
     ++rounds.back().requests;
   }
@@ -68,32 +74,41 @@ Phase phase() {
   if (flag()) {
     phase.rounds = rounds(phase.online_latency_ms.size());
   }
+  phase.others = maybe_others();
   return phase;
 }
 
 Criterion criterion() {
-  return {text(), text(), text(), number(), flag(), maybe_number(), maybe_number(), text()};
+  return {text(),         text(),         text(), number(),      flag(),
+          maybe_number(), maybe_number(), text(), maybe_others()};
 }
 
 Scheme scheme() {
   return {text(),
           *rc::gen::arbitrary<int>(),
           *rc::gen::arbitrary<u32>(),
-          number(),
-          number(),
-          number(),
-          number(),
-          number(),
-          number(),
-          number(),
+          maybe_number(),
+          maybe_number(),
+          maybe_number(),
+          maybe_number(),
+          maybe_number(),
+          maybe_number(),
+          maybe_number(),
           text(),
           maybe_number()};
 }
 
 BatchWay batch_way() {
-  BatchWay way{
-      text(), text(), *rc::gen::arbitrary<u32>(), number(), number(), number(), number(), {},
-      {},     text()};
+  BatchWay way{text(),
+               text(),
+               *rc::gen::arbitrary<u32>(),
+               maybe_number(),
+               maybe_number(),
+               maybe_number(),
+               maybe_number(),
+               {},
+               {},
+               text()};
   if (flag()) {
     way.stop_unmaps = *rc::gen::arbitrary<u64>();
     way.start_unmaps = *rc::gen::arbitrary<u64>();
@@ -101,7 +116,9 @@ BatchWay batch_way() {
   return way;
 }
 
-ReservedRun reserved_run() { return {*rc::gen::arbitrary<u32>(), number(), number(), number()}; }
+ReservedRun reserved_run() {
+  return {*rc::gen::arbitrary<u32>(), maybe_number(), maybe_number(), maybe_number()};
+}
 
 }  // namespace
 

@@ -1,10 +1,9 @@
 // Many calls against few, slots kept free, and the tiers for hardware runs.
-#include "report/batching.h"
+#include "report/comparisons.h"
 
 #include <gtest/gtest.h>
 
 #include "report/results_support.h"
-#include "report/tiers.h"
 
 namespace gp::report {
 namespace {

@@ -7,9 +7,10 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "report/files.h"
 #include "report/page.h"
+#include "report/report.h"
 #include "report/results_support.h"
+#include "support/temporary_directory.h"
 
 namespace gp::report {
 namespace {
@@ -20,15 +21,7 @@ class Browser : public ::testing::Test {
     if (std::system("chromium --version > /dev/null 2>&1") != 0) {
       GTEST_SKIP() << "chromium is not installed";
     }
-    char name[] = "/tmp/gpreempt-browser-XXXXXX";
-    ASSERT_NE(::mkdtemp(name), nullptr);
-    directory = name;
     ASSERT_TRUE(write_file(directory + "/report.html", html_page(demo_results())));
-  }
-  void TearDown() override {
-    if (!directory.empty()) {
-      std::filesystem::remove_all(directory);
-    }
   }
   // The document as the browser has it when all is loaded, and what its console says.
   std::string document(const std::string& file, const std::string& options = "") {
@@ -60,7 +53,9 @@ class Browser : public ::testing::Test {
     return start == std::string::npos ? text
                                       : text.substr(start + 7, text.find("</title>") - start - 7);
   }
-  std::string directory, log;
+  const TemporaryDirectory temporary_;
+  const std::string directory = temporary_.path();
+  std::string log;
 };
 
 std::size_t count(const std::string& text, const std::string& part) {

@@ -5,10 +5,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include "report/files.h"
 #include "report/report.h"
 #include "report/results_support.h"
 #include "server/server_support.h"
+#include "support/temporary_directory.h"
 
 namespace gp::report {
 namespace {
@@ -17,19 +17,14 @@ using vgpu::server::Outcome;
 using vgpu::server::Words;
 
 Outcome gpreempt(Words words) {
-  words.insert(words.begin(), std::string(GPREEMPT_BIN_DIR) + "/gpreempt");
+  words.insert(words.begin(), GPREEMPT_BIN_DIR "/gpreempt");
   return vgpu::server::run(words);
 }
 
 class Command : public testing::Test {
  protected:
-  void SetUp() override {
-    char name[] = "/tmp/gpreempt-command-XXXXXX";
-    ASSERT_NE(::mkdtemp(name), nullptr);
-    directory = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(directory); }
-  std::string directory;
+  const TemporaryDirectory temporary_;
+  const std::string directory = temporary_.path();
 };
 
 TEST_F(Command, ReportWritesThePageBesideTheResultsAndSaysWhere) {

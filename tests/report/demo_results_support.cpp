@@ -86,7 +86,7 @@ std::vector<Scheme> schemes() {
       {"self-debug", 3, 10, 840, 1900, 610, 1200, 6.4, 9.8, 3.24, ""},
       {"debugger", 3, 10, 910, 2150, 660, 1350, 6.6, 10.4, 3.22, ""},
       {"criu", 3, 10, 1450, 3900, 1320, 3300, 7.4, 13.9, 3.16, ""},
-      {"kernel", 3, 10, 0, 0, 0, 0, 0, 0, 0, "the driver lacks the patched ioctls"},
+      {"kernel", 3, 10, {}, {}, {}, {}, {}, {}, {}, "the driver lacks the patched ioctls"},
   };
 }
 
@@ -118,13 +118,13 @@ Results demo_results() {
                          "0.1.0",
                          "2026-01-17T04:12:00Z",
                          "gpreempt demo --output gpreempt-demo"};
-  Phase online = phase_named("online-alone", {});
+  Phase online = phase_named(kOnlineAlone, {});
   serve(online, 10, [&] { return usual(random); });
-  const Phase offline = phase_named("offline-alone", 3.52);
-  Phase without = phase_named("both-without", 3.38);
+  const Phase offline = phase_named(kOfflineAlone, 3.52);
+  Phase without = phase_named(kBothWithout, 3.38);
   serve(without, 10, [&] { return behind(random) + usual(random); });
   without.timeline.push_back({"offline", "running", 0, static_cast<u64>(kSeconds * 1e6)});
-  Phase with = phase_named("both-with", 3.24);
+  Phase with = phase_named(kBothWith, 3.24);
   serve(with, 10, [&] { return beside(random); });
   preempt(with);
   results.phases = {online, offline, without, with};

@@ -6,8 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "report/format.h"
-#include "report/statistics.h"
+#include "report/numbers.h"
 
 namespace gp::report {
 namespace {

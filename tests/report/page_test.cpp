@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "report/picture.h"
 #include "report/results_support.h"
 
 namespace gp::report {
@@ -108,7 +107,7 @@ TEST(Page, ACriterionThatIsNotMetOrNotMeasuredSaysSo) {
 TEST(Page, APhaseWithoutLatenciesShowsThemAsUnknown) {
   Results results;
   results.phases.emplace_back();
-  results.phases[0].name = "offline-alone";
+  results.phases[0].name = kOfflineAlone;
   const std::string page = html_page(results);
   EXPECT_TRUE(contains(page, "N/A"));
   EXPECT_FALSE(contains(page, "0 ms"));

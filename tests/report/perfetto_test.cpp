@@ -1,5 +1,5 @@
 // The trace for Perfetto, decoded by protobuf's own compiler.
-#include "report/perfetto.h"
+#include "report/trace.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "report/files.h"
+#include "report/report.h"
 #include "report/trace_support.h"
 
 namespace gp::report {

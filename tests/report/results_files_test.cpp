@@ -8,19 +8,15 @@
 #include <fstream>
 
 #include "report/report.h"
+#include "support/temporary_directory.h"
 
 namespace gp::report {
 namespace {
 
 class ResultsFiles : public ::testing::Test {
  protected:
-  void SetUp() override {
-    char name[] = "/tmp/gpreempt-report-XXXXXX";
-    ASSERT_NE(::mkdtemp(name), nullptr);
-    directory = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(directory); }
-  std::string directory;
+  const TemporaryDirectory temporary_;
+  const std::string directory = temporary_.path();
 };
 
 TEST_F(ResultsFiles, TheDirectoryIsMadeAndHoldsNothingElse) {

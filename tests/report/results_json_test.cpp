@@ -6,7 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "report/results_json.h"
+#include "report/report.h"
 #include "report/results_support.h"
 
 namespace gp::report {

@@ -1,12 +1,12 @@
 // Phases measured in several rounds: joined to one, and how far the rounds are apart.
-#include "report/rounds.h"
+#include "report/phases.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "report/numbers.h"
 #include "report/page.h"
 #include "report/results_support.h"
-#include "report/statistics.h"
 
 namespace gp::report {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 Phase round_of(std::vector<double> latencies_ms, std::optional<double> steps_per_s,
                double duration_s = 5) {
   Phase round;
-  round.name = "both-with";
+  round.name = kBothWith;
   round.online_arrival_ms.assign(latencies_ms.size(), 100);
   round.online_latency_ms = std::move(latencies_ms);
   round.offline_steps_per_s = steps_per_s;
@@ -27,7 +27,7 @@ Phase round_of(std::vector<double> latencies_ms, std::optional<double> steps_per
 
 TEST(Rounds, StandOneAfterTheOtherInTheJoinedPhase) {
   const Phase phase = join_rounds({round_of({1, 2}, 10), round_of({3}, 12, 4), round_of({4}, 11)});
-  EXPECT_EQ(phase.name, "both-with");
+  EXPECT_EQ(phase.name, kBothWith);
   EXPECT_EQ(phase.online_latency_ms, (std::vector<double>{1, 2, 3, 4}));
   EXPECT_EQ(phase.online_arrival_ms, (std::vector<double>{100, 100, 5100, 9100}));
   EXPECT_DOUBLE_EQ(phase.duration_s, 14);

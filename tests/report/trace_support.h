@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "base/types.h"
+#include "libc/types.h"
 
 namespace gp::report {
 

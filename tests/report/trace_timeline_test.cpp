@@ -1,5 +1,5 @@
 // From the events of the daemon's ring to who had the GPU when.
-#include "report/trace_timeline.h"
+#include "report/trace.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <map>
 
-#include "report/trace_slices.h"
 #include "report/trace_support.h"
 
 namespace gp::report {
@@ -126,7 +125,7 @@ TEST(TraceTimeline, AJobThatIsNeitherStoppedNorSaysAnythingIsLeftOut) {
 TEST(TraceTimeline, FailuresAreMoments) {
   const std::string trace = event(0, 100, "process_joined", "offline", 1, 11) +
                             event(1, 1000, "stop_decided", "offline", 1) +
-                            event(2, 1200, "way_failed", "offline", 1, 11, 1) +
+                            event(2, 1200, "mechanism_failed", "offline", 1, 11, 1) +
                             event(3, 1300, "job_failed", "offline", 1, 0, 1) +
                             event(4, 1300, "start_decided", "offline", 1);
   const Lines lines = timeline(trace);
@@ -142,10 +141,17 @@ TEST(TraceTimeline, ALineThatIsNotUnderstoodIsShown) {
 }
 
 RC_GTEST_PROP(TraceTimeline, WhateverHappensAJobIsInOneStateAtATime, ()) {
-  const std::vector<std::string> events = {
-      "process_joined", "process_left",    "busy",       "idle",       "stop_decided",
-      "start_decided",  "process_stopped", "way_failed", "job_failed", "process_started",
-      "lease_ended"};
+  const std::vector<std::string> events = {"process_joined",
+                                           "process_left",
+                                           "busy",
+                                           "idle",
+                                           "stop_decided",
+                                           "start_decided",
+                                           "process_stopped",
+                                           "mechanism_failed",
+                                           "job_failed",
+                                           "process_started",
+                                           "lease_ended"};
   std::vector<TraceLine> lines;
   u64 now = 1000;
   const auto count = *rc::gen::inRange<u64>(0, 60);

@@ -16,12 +16,12 @@ struct Pair : World {
 
 TEST(Failure, OfAMechanismIsAnsweredByTheNextBest) {
   Pair world;
-  world.of(world.training).refuses = {{Way::self_debug, EBUSY}, {Way::debugger, EPERM}};
+  world.of(world.training).refuses = {{Mechanism::self_debug, EBUSY}, {Mechanism::debugger, EPERM}};
   world.set_busy(world.server, true);
   world.run_for(10 * kMs);
   EXPECT_TRUE(world.stopped(world.training));
   EXPECT_EQ(world.of(world.training).tried,
-            (std::vector{Way::self_debug, Way::debugger, Way::update_queue}));
+            (std::vector{Mechanism::self_debug, Mechanism::debugger, Mechanism::update_queue}));
   const JobReport job = world.job(world.training);
   EXPECT_EQ(job.mechanism, "update-queue");
   ASSERT_EQ(job.processes[0].not_better.size(), 2U);
@@ -30,7 +30,7 @@ TEST(Failure, OfAMechanismIsAnsweredByTheNextBest) {
 
 TEST(Failure, IsRemembered) {
   Pair world;
-  world.of(world.training).refuses = {{Way::self_debug, EBUSY}};
+  world.of(world.training).refuses = {{Mechanism::self_debug, EBUSY}};
   for (int i = 0; i < 3; ++i) {
     world.set_busy(world.server, true);
     world.run_for(10 * kMs);
@@ -38,13 +38,14 @@ TEST(Failure, IsRemembered) {
     world.run_for(1 * kSecond);
   }
   EXPECT_EQ(world.of(world.training).tried,
-            (std::vector{Way::self_debug, Way::debugger, Way::debugger, Way::debugger}));
+            (std::vector{Mechanism::self_debug, Mechanism::debugger, Mechanism::debugger,
+                         Mechanism::debugger}));
 }
 
 TEST(Failure, OfAllMechanismsLeavesTheJobRunningForAWhile) {
   Pair world;
-  for (const WayInfo& way : ways()) {
-    world.of(world.training).refuses[way.way] = EPERM;
+  for (const MechanismInfo& info : kMechanisms) {
+    world.of(world.training).refuses[info.mechanism] = EPERM;
   }
   world.set_busy(world.server, true);
   world.run_for(1 * kSecond);
@@ -63,8 +64,8 @@ TEST(Failure, OfOneProcessStartsTheRestOfItsJob) {
   const ProcessId server = world.online();
   const ProcessId rank0 = world.offline("train"), rank1 = world.offline("train");
   world.of(rank1).takes_ns = 20 * kMs;
-  for (const WayInfo& way : ways()) {
-    world.of(rank1).refuses[way.way] = EPERM;
+  for (const MechanismInfo& info : kMechanisms) {
+    world.of(rank1).refuses[info.mechanism] = EPERM;
   }
   world.set_busy(server, true);
   world.run_for(10 * kMs);
@@ -79,10 +80,11 @@ TEST(Failure, OfAnAgentToAnswerIsNotWaitedForLong) {
   world.of(world.training).silent = true;
   world.set_busy(world.server, true);
   world.run_for(900 * kMs);
-  EXPECT_EQ(world.of(world.training).tried, std::vector{Way::self_debug});
+  EXPECT_EQ(world.of(world.training).tried, std::vector{Mechanism::self_debug});
   world.run_for(200 * kMs);
   world.of(world.training).silent = false;
-  EXPECT_EQ(world.of(world.training).tried, (std::vector{Way::self_debug, Way::debugger}));
+  EXPECT_EQ(world.of(world.training).tried,
+            (std::vector{Mechanism::self_debug, Mechanism::debugger}));
 }
 
 TEST(Failure, OfAStartIsTriedAgainUntilTheLeaseEnds) {
@@ -127,9 +129,9 @@ TEST(Failure, ToPrepareMakesAJobWithoutAnAgentUnstoppable) {
   ProcessFacts facts;
   facts.work_class = WorkClass::offline;
   facts.class_source = ClassSource::environment;
-  const ProcessId training = world.add(facts, 0);
+  const ProcessId training = world.add(facts, {});
   EXPECT_EQ(world.of(training).prepares, 1U);
-  world.of(training).refuses = {{Way::debugger, EPERM}};
+  world.of(training).refuses = {{Mechanism::debugger, EPERM}};
   world.run_for(10 * kMs);
   world.set_busy(server, true);
   world.run_for(10 * kMs);
@@ -143,8 +145,8 @@ TEST(Failure, ToPrepareBecauseOfAnotherDebuggerIsTriedAgain) {
   ProcessFacts facts;
   facts.work_class = WorkClass::offline;
   facts.class_source = ClassSource::environment;
-  const ProcessId training = world.add(facts, 0);
-  world.of(training).refuses = {{Way::debugger, EBUSY}};
+  const ProcessId training = world.add(facts, {});
+  world.of(training).refuses = {{Mechanism::debugger, EBUSY}};
   world.run_for(10 * kMs);
   EXPECT_EQ(world.job(training).mechanism, std::nullopt);
   world.of(training).refuses.clear();  // it has let go
@@ -163,7 +165,7 @@ TEST(Failure, ToComeBackFromAStopFromOutsideIsSeenByTheGuardian) {
   ProcessFacts facts;
   facts.work_class = WorkClass::offline;
   facts.class_source = ClassSource::environment;
-  const ProcessId training = world.add(facts, 0);
+  const ProcessId training = world.add(facts, {});
   world.run_for(10 * kMs);
   world.of(training).takes_ns = 10 * kSecond;
   world.set_busy(server, true);

@@ -49,7 +49,7 @@ void expect_nothing_forgotten(const World& world, const Settings& settings) {
     const Process& process = *world.engine.find(id);
     const Job& job = *world.engine.find_job(id);
     const bool stopped = process.phase == Phase::stopped || process.phase == Phase::stopping;
-    if (stopped || (process.phase == Phase::starting && !is_inside(process.way))) {
+    if (stopped || (process.phase == Phase::starting && !is_inside(process.mechanism))) {
       earliest = std::min(earliest.value_or(process.deadline_ns), process.deadline_ns);
     }
     const auto woken_by = [&](u64 time_ns) { return wake_ns <= std::max(time_ns, world.now_ns); };
@@ -96,7 +96,8 @@ ProcessId Life::some_process() {
   if (below(3) == 0) {
     facts.latency_target_ns = below(50) * kMs;
   }
-  const u32 abilities = below(4) == 0 ? 0 : control::can_self_debug | control::can_update_queue;
+  const MechanismSet abilities =
+      below(4) == 0 ? MechanismSet() : MechanismSet(Mechanism::self_debug, Mechanism::update_queue);
   return world_.add(facts, abilities, 1 + below(3));
 }
 
@@ -116,7 +117,10 @@ void Life::step() {
     case 0: world_.of(one).takes_ns = (1 + below(3000)) * kMs; break;
     case 1: world_.of(one).takes_ns = (1 + below(800)) * kUs; break;
     case 2: world_.of(one).silent = !world_.of(one).silent; break;
-    case 3: world_.of(one).refuses[ways()[below(kWays)].way] = below(2) ? EIO : EBUSY; break;
+    case 3:
+      world_.of(one).refuses[kMechanisms[below(kMechanismCount)].mechanism] =
+          below(2) ? EIO : EBUSY;
+      break;
     case 4: world_.of(one).refuses.clear(); break;
     case 5: world_.of(one).start_fails = below(4) == 0; break;
     case 6:
@@ -173,7 +177,7 @@ TEST_P(TheIndex, DoesNotShowJobsOfOtherNodes) {
   facts.work_class = WorkClass::offline;
   facts.class_source = ClassSource::run_command;
   for (int i = 0; i < 64; ++i) {
-    world.add(facts, control::can_self_debug, 2);
+    world.add(facts, MechanismSet(Mechanism::self_debug), 2);
   }
   const ProcessId server = world.online();
   world.run_for(kSecond);

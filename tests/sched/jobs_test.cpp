@@ -45,7 +45,8 @@ TEST(Job, OfOneUserIsNotJoinedByAnother) {
   mine.job = theirs.job = "train";
   mine.uid = 1000;
   theirs.uid = 1001;
-  EXPECT_NE(world.job(world.add(mine, 1)).id, world.job(world.add(theirs, 1)).id);
+  EXPECT_NE(world.job(world.add(mine, MechanismSet(Mechanism::self_debug))).id,
+            world.job(world.add(theirs, MechanismSet(Mechanism::self_debug))).id);
 }
 
 TEST(Job, IsNormalWhenItsProcessesDisagree) {
@@ -61,7 +62,7 @@ TEST(Job, OnAnotherGpuIsLeftAlone) {
   ProcessFacts facts;
   facts.work_class = WorkClass::offline;
   facts.class_source = ClassSource::run_command;
-  const ProcessId training = world.add(facts, control::can_self_debug, 2);
+  const ProcessId training = world.add(facts, MechanismSet(Mechanism::self_debug), 2);
   world.set_busy(server, true);
   world.run_for(10 * kMs);
   EXPECT_FALSE(world.stopped(training));

@@ -14,7 +14,6 @@
 namespace gp::sched {
 
 using discover::ClassSource;
-using discover::WorkClass;
 
 constexpr u64 kUs = 1'000, kMs = 1'000'000, kSecond = 1'000'000'000;
 
@@ -22,18 +21,18 @@ class World : public Effects {
  public:
   // How one process behaves.
   struct Model {
-    u64 takes_ns = 1 * kMs;      // from an order to its answer
-    u64 prepare_takes_ns = 0;    // 0: as the others
-    bool silent = false;         // its agent never answers; the Controller always does
-    std::map<Way, int> refuses;  // stops by these ways fail with this errno
+    u64 takes_ns = 1 * kMs;            // from an order to its answer
+    u64 prepare_takes_ns = 0;          // 0: as the others
+    bool silent = false;               // its agent never answers; the Controller always does
+    std::map<Mechanism, int> refuses;  // stops by these ways fail with this errno
     bool start_fails = false;
     // ---- what is true of it ----
     bool stopped = false;
-    Way way = Way::self_debug;
+    Mechanism mechanism = Mechanism::self_debug;
     u64 free_at_ns = 0;  // orders are carried out one after the other
     u64 deadline_ns = 0;
     u32 stops = 0, starts = 0, prepares = 0, extends = 0;
-    std::vector<Way> tried;
+    std::vector<Mechanism> tried;
     bool has_page = true;
     Activity activity;
   };
@@ -47,7 +46,7 @@ class World : public Effects {
 
   ProcessId online(const std::string& job = "");
   ProcessId offline(const std::string& job = "");
-  ProcessId add(ProcessFacts facts, u32 abilities, u32 gpu_id = 1);
+  ProcessId add(ProcessFacts facts, MechanismSet abilities, u32 gpu_id = 1);
   void remove(ProcessId id);
   void set_busy(ProcessId id, bool busy);  // as its agent would say it
   void settle() { engine.settle(now_ns); }
@@ -70,6 +69,7 @@ class World : public Effects {
     u64 at_ns;
   };
   void answer(const Order& order);
+  bool is_stopping(ProcessId process) const;
   void end_leases();
   std::optional<u64> next_event_ns() const;
 

@@ -30,7 +30,7 @@ TEST_P(Soak, NobodyStaysStoppedWhateverHappens) {
       case 0: world.of(job).takes_ns = (1 + below(800)) * kMs; break;
       case 1: world.of(job).takes_ns = (1 + below(800)) * kUs; break;
       case 2: world.of(job).silent = !world.of(job).silent; break;
-      case 3: world.of(job).refuses[ways()[below(kWays)].way] = EIO; break;
+      case 3: world.of(job).refuses[kMechanisms[below(kMechanismCount)].mechanism] = EIO; break;
       case 4: world.of(job).refuses.clear(); break;
       case 5: world.of(job).start_fails = below(4) == 0; break;
       case 6:

@@ -8,7 +8,7 @@ namespace {
 
 // As gpreemptd does where the driver has not got it.
 Settings without_kernel(Settings settings) {
-  settings.ways.remove(Way::kernel);
+  settings.mechanisms.remove(Mechanism::kernel);
   return settings;
 }
 
@@ -21,23 +21,30 @@ void World::carry_out(const Order& order) {
   switch (order.verb) {
     case Verb::extend:
       ++model.extends;
-      EXPECT_TRUE(model.stopped || is_inside(order.way)) << "extended what is not stopped";
+      EXPECT_TRUE(model.stopped || is_inside(order.mechanism) || is_stopping(order.process))
+          << "extended what is not stopped";
       model.deadline_ns = order.deadline_ns;
       return;
     case Verb::prepare: ++model.prepares; break;
     case Verb::stop:
-      model.tried.push_back(order.way);
+      model.tried.push_back(order.mechanism);
       journal.insert(order.process);
       EXPECT_GT(order.deadline_ns, now_ns) << "a stop without a deadline";
       break;
     case Verb::start: break;
   }
-  if (!model.silent || !is_inside(order.way)) {
+  if (!model.silent || !is_inside(order.mechanism)) {
     const bool prepares = order.verb == Verb::prepare && model.prepare_takes_ns != 0;
     model.free_at_ns =
         std::max(model.free_at_ns, now_ns) + (prepares ? model.prepare_takes_ns : model.takes_ns);
     pending_.push_back({order, model.free_at_ns});
   }
+}
+
+bool World::is_stopping(ProcessId process) const {
+  return std::any_of(pending_.begin(), pending_.end(), [&](const auto& each) {
+    return each.order.verb == Verb::stop && each.order.process == process;
+  });
 }
 
 std::optional<Activity> World::activity(ProcessId process) {
@@ -55,14 +62,14 @@ void World::answer(const Order& order) {
   }
   Model& model = found->second;
   Answer answer{order.sequence, 0, "", now_ns - model.takes_ns / 2, now_ns};
-  if (order.verb != Verb::start && model.refuses.contains(order.way)) {
-    answer.error = model.refuses[order.way];
+  if (order.verb != Verb::start && model.refuses.contains(order.mechanism)) {
+    answer.error = model.refuses[order.mechanism];
     answer.reason = "refused";
   } else if (order.verb == Verb::stop) {
     model.stops += !model.stopped;
     model.stopped = true;
-    model.way = order.way;
-    model.deadline_ns = is_inside(order.way) ? order.deadline_ns : now_ns + 2 * kSecond;
+    model.mechanism = order.mechanism;
+    model.deadline_ns = std::max(model.deadline_ns, order.deadline_ns);
   } else if (order.verb == Verb::start && model.start_fails) {
     answer.error = EIO;
     answer.reason = "the driver does not start it";
@@ -78,7 +85,7 @@ void World::end_leases() {
     if (model.stopped && now_ns >= model.deadline_ns) {
       model.stopped = false;
       ++overdue;
-      if (is_inside(model.way)) {
+      if (is_inside(model.mechanism)) {
         ++model.activity.overdue_starts;
       } else {
         engine.lease_ended(now_ns, id);
@@ -87,11 +94,11 @@ void World::end_leases() {
   }
 }
 
-ProcessId World::add(ProcessFacts facts, u32 abilities, u32 gpu_id) {
+ProcessId World::add(ProcessFacts facts, MechanismSet abilities, u32 gpu_id) {
   facts.key = {next_pid_++, 1};
   const ProcessId id = engine.add_process(now_ns, facts);
-  models[id].has_page = abilities != 0;
-  if (abilities != 0) {
+  models[id].has_page = !abilities.empty();
+  if (!abilities.empty()) {
     engine.agent_joined(now_ns, id, abilities);
   }
   engine.set_queues(now_ns, id, QueueSource::seen, {{gpu_id, 1}}, true);
@@ -104,7 +111,7 @@ ProcessId World::online(const std::string& job) {
   facts.work_class = WorkClass::online;
   facts.class_source = ClassSource::run_command;
   facts.job = job;
-  return add(facts, control::can_self_debug | control::can_update_queue);
+  return add(facts, MechanismSet(Mechanism::self_debug, Mechanism::update_queue));
 }
 
 ProcessId World::offline(const std::string& job) {
@@ -112,7 +119,7 @@ ProcessId World::offline(const std::string& job) {
   facts.work_class = WorkClass::offline;
   facts.class_source = ClassSource::run_command;
   facts.job = job;
-  return add(facts, control::can_self_debug | control::can_update_queue | control::can_gate);
+  return add(facts, MechanismSet(Mechanism::self_debug, Mechanism::update_queue, Mechanism::gate));
 }
 
 void World::remove(ProcessId id) {

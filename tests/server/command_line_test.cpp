@@ -89,6 +89,30 @@ TEST_F(CommandLine, HelpNamesEveryDeviceOption) {
   }
 }
 
+TEST_F(CommandLine, TheServerKnowsTheSameDeviceOptions) {
+  const Outcome help = run({program("vgpud"), "--help"});
+  EXPECT_EQ(help.status, 0);
+  for (const char* option : {"--dir", "--log", "--ready-fd", "--lifetime-fd", "--profile", "--cus",
+                             "--kernel-patches", "--hws-timeout"}) {
+    EXPECT_NE(help.out.find(option), std::string::npos) << option;
+  }
+}
+
+TEST_F(CommandLine, TheServerRefusesWhatItDoesNotKnow) {
+  const std::string vgpud = program("vgpud"), place = devices() + "/refused";
+  const Words refused[] = {{vgpud},
+                           {vgpud, "--dir", place, "--color", "red"},
+                           {vgpud, "--dir", place, "--cus", "many"},
+                           {vgpud, "--dir", place, "--log", "loud"},
+                           {vgpud, "--dir", place, "--ready-fd", "-1"},
+                           {vgpud, "--dir", place, "word"}};
+  for (const Words& words : refused) {
+    const Outcome outcome = run(words);
+    EXPECT_EQ(outcome.status, 2) << words.back();
+    EXPECT_NE(outcome.err.find("vgpud --help"), std::string::npos) << outcome.err;
+  }
+}
+
 TEST_F(CommandLine, ADeviceThatDoesNotRunIsExitCode3) {
   for (const Words& words : std::vector<Words>{{"stop", "lab"},
                                                {"exec", "lab", "--", "true"},
@@ -132,9 +156,9 @@ TEST_F(CommandLine, StatsHaveTheDocumentedKeys) {
   const auto stats = nlohmann::json::parse(vgpu({"stats", "lab", "--json"}).out);
   EXPECT_EQ(stats["schema_version"], 1);
   ASSERT_EQ(stats["gpus"].size(), 1u);
-  for (const char* key :
-       {"gpu_id", "profile", "cus", "hqds", "hqds_active", "wave_instructions", "dispatches",
-        "unmaps", "runlists", "waves_saved", "waves_restored", "saved_bytes"}) {
+  for (const char* key : {"gpu_id", "profile", "cus", "hqds", "hqds_active", "wave_instructions",
+                          "dispatches", "unmaps", "runlists", "waves_saved", "waves_restored",
+                          "saved_bytes", "loans", "loans_refused"}) {
     EXPECT_TRUE(stats["gpus"][0].contains(key)) << key;
   }
   EXPECT_EQ(stats["gpus"][0]["cus"], 4);

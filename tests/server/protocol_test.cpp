@@ -8,8 +8,8 @@
 
 #include "abi/kfd.h"
 #include "base/socket.h"
+#include "protocol/wire.h"
 #include "server/server_support.h"
-#include "server/wire.h"
 
 namespace vgpu::server {
 namespace {

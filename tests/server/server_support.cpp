@@ -91,8 +91,6 @@ Outcome Child::wait() {
 Outcome run(const Words& words) { return Child(words).wait(); }
 
 void ServerTest::SetUp() {
-  char pattern[] = "/tmp/vgpu_test.XXXXXX";
-  home_ = ::mkdtemp(pattern);
   ::setenv("XDG_RUNTIME_DIR", home_.c_str(), 1);
   // In a sanitized build `vgpu` itself may run with libvgpu.so preloaded before the sanitizer.
   ::setenv("ASAN_OPTIONS", "verify_asan_link_order=0", 0);
@@ -102,7 +100,6 @@ void ServerTest::TearDown() {
   for (const std::string& name : leftovers()) {
     vgpu({"stop", name});
   }
-  std::filesystem::remove_all(home_);
 }
 
 Outcome ServerTest::start(const std::string& name, Words options) {

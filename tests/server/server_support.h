@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/unique_fd.h"
+#include "support/temporary_directory.h"
 
 namespace vgpu::server {
 
@@ -47,9 +48,7 @@ class ServerTest : public testing::Test {
   void SetUp() override;
   void TearDown() override;
 
-  static std::string program(const char* name) {
-    return std::string(GPREEMPT_BIN_DIR) + "/" + name;
-  }
+  static std::string program(const char* name) { return std::string(GPREEMPT_BIN_DIR "/") + name; }
   static std::string vgpu() { return program("vgpu"); }
   static std::string client() { return program("vgpu_test_client"); }
 
@@ -66,7 +65,8 @@ class ServerTest : public testing::Test {
   std::vector<std::string> leftovers() const;
 
  private:
-  std::string home_;
+  const gp::TemporaryDirectory temporary_;
+  const std::string home_ = temporary_.path();
 };
 
 // Waits, with a generous deadline, until the process has gone (it need not be a child of ours).

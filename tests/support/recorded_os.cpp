@@ -1,11 +1,11 @@
-#include "kfd/recorded_os.h"
+#include "support/recorded_os.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
 
-namespace gp::kfd {
+namespace gp {
 namespace {
 
 template <class T>
@@ -190,4 +190,4 @@ Result<UniqueFd> ReplayingOs::open(const std::string& path, int /*flags*/) {
   return Error{ENOTSUP, fmt::format("open {} of a recording", path), ""};
 }
 
-}  // namespace gp::kfd
+}  // namespace gp

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "kfd/os.h"
+#include "os/os.h"
 
-namespace gp::kfd {
+namespace gp {
 
 // Answers by path. A test may also write them by hand.
 class Recording {
@@ -64,4 +64,4 @@ class ReplayingOs final : public Os {
   const Recording& recording_;
 };
 
-}  // namespace gp::kfd
+}  // namespace gp

@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
-#include "server/wire.h"
+#include "protocol/wire.h"
 
 namespace vgpu::cli {
 

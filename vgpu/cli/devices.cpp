@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "base/exit_code.h"
 #include "cli/client.h"
 #include "cli/commands.h"
-#include "cli/exit_code.h"
 #include "cli/places.h"
 #include "cli/server_process.h"
 #include "cli/stats_table.h"
@@ -91,7 +91,9 @@ Result<std::string> stats_of(const std::string& name) {
   return call_device(TRY(directory_for_stats(name)), wire::kind_stats);
 }
 
-int exit_code(const Status& status) { return status ? exit_ok : report(status.error()); }
+int exit_code(const Status& status) {
+  return status ? gp::exit_ok : gp::report_error(status.error());
+}
 
 }  // namespace
 
@@ -105,7 +107,7 @@ int start(const std::string& name, const DeviceOptions& options) {
 
 int stop(const std::string& name) {
   Result<Client> client = connect_to_device(name);
-  return client ? exit_code(client->stop(kStopTimeoutMs)) : report(client.error());
+  return client ? exit_code(client->stop(kStopTimeoutMs)) : gp::report_error(client.error());
 }
 
 int list(bool json) {
@@ -121,7 +123,7 @@ int list(bool json) {
     const nlohmann::ordered_json report = {{"schema_version", kSchemaVersion},
                                            {"devices", devices}};
     std::printf("%s\n", report.dump(2).c_str());
-    return exit_ok;
+    return gp::exit_ok;
   }
   if (running.empty()) {
     std::puts("No virtual GPU is running.");
@@ -130,25 +132,25 @@ int list(bool json) {
     std::printf("%-16s pid %-8s %s\n", device.name.c_str(), device.identity["pid"].dump().c_str(),
                 device.identity["description"].get<std::string>().c_str());
   }
-  return exit_ok;
+  return gp::exit_ok;
 }
 
 int stats(const std::string& name, bool json) {
   const Result<std::string> text = stats_of(name);
   if (!text) {
-    return report(text.error());
+    return gp::report_error(text.error());
   }
   std::fputs(json ? text->c_str() : stats_table(*text).c_str(), stdout);
-  return exit_ok;
+  return gp::exit_ok;
 }
 
 int inject(const std::string& name, const std::string& fault) {
   Result<Client> client = connect_to_device(name);
   if (!client) {
-    return report(client.error());
+    return gp::report_error(client.error());
   }
   const Result<std::string> answer = client->call(wire::kind_inject, fault);
-  return answer ? exit_ok : report(answer.error());
+  return answer ? gp::exit_ok : gp::report_error(answer.error());
 }
 
 }  // namespace vgpu::cli

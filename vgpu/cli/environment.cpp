@@ -3,13 +3,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
-#include "cli/exit_code.h"
+#include "base/exit_code.h"
 #include "cli/places.h"
-#include "server/wire.h"
+#include "protocol/wire.h"
 
 namespace vgpu::cli {
 
@@ -37,9 +36,7 @@ gp::Status enter_device(const std::string& directory) {
 
 int execute(char* const* command) {
   ::execvp(command[0], command);
-  const int code = errno;
-  std::fprintf(stderr, "vgpu: %s: %s\n", command[0], std::strerror(code));
-  return code == ENOENT ? exit_not_found : exit_cannot_execute;
+  return gp::report_not_started(command[0], errno);
 }
 
 }  // namespace vgpu::cli

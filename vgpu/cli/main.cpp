@@ -1,14 +1,14 @@
 // vgpu: virtual AMD GPUs on the command line. The one place that knows CLI11.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string_view>
 
+#include "base/exit_code.h"
 #include "cli/commands.h"
-#include "cli/exit_code.h"
-#include "server/device_options.h"
+#include "protocol/device_options.h"
 
 namespace vgpu::cli {
 namespace {
@@ -29,13 +29,13 @@ run and exec return what the program returns (128 + N if signal N ended it).)";
 class DeviceFlags {
  public:
   explicit DeviceFlags(CLI::App& command) {
-    for (const server::DeviceOption& option : server::device_options()) {
+    for (const protocol::DeviceOption& option : protocol::device_options()) {
       values_.emplace_back(option.name, "");
       CLI::Option* added = command.add_option(option.name, values_.back().second, option.help);
       added->group("Device")->type_name(option.value)->default_str(option.initial);
       added->check([&option](const std::string& text) {
-        driver::DriverConfig scratch;
-        const Status status = option.set(scratch, text);
+        protocol::DeviceDescription scratch;
+        const gp::Status status = option.set(scratch, text);
         return status ? std::string() : status.error().message();
       });
     }
@@ -74,9 +74,9 @@ struct CommandLine {
 // An option that takes on or off means on if it stands alone. CLI11 would take the next word,
 // whatever it is.
 bool is_switch_alone(std::string_view word, std::string_view next) {
-  const auto options = server::device_options();
+  const auto options = protocol::device_options();
   return next != "on" && next != "off" &&
-         std::any_of(options.begin(), options.end(), [&](const server::DeviceOption& option) {
+         std::any_of(options.begin(), options.end(), [&](const protocol::DeviceOption& option) {
            return word == option.name && std::string_view(option.value) == "on|off";
          });
 }
@@ -104,94 +104,119 @@ struct Arguments {
 };
 
 int usage_error(const std::string& what, const std::string& help) {
-  std::fprintf(stderr, "vgpu: %s\nhint: see %s --help\n", what.c_str(), help.c_str());
-  return exit_usage;
+  return gp::report_usage(what, "see " + help + " --help");
 }
 
-CLI::App* add_named(CLI::App& app, const char* verb, const char* help, Arguments& arguments,
-                    const char* group) {
-  CLI::App* command = app.add_subcommand(verb, help)->group(group);
-  command->add_option("name", arguments.name, "The device's name")->required()->type_name("NAME");
-  return command;
-}
-
-int main(int argc, char** argv) {
+// The command line as it is declared, and what was given of it.
+struct Commands {
   CLI::App app{
       "Virtual AMD GPUs: unmodified ROCm programs run, share and are preempted without "
       "hardware.",
       "vgpu"};
-  app.require_subcommand(1);
   Arguments given;
-  constexpr char kOne[] = "One program", kMany[] = "A device for several programs",
-                 kWatch[] = "Watching and testing";
+  CLI::App *run = nullptr, *start = nullptr, *exec = nullptr, *stop = nullptr, *list = nullptr,
+           *stats = nullptr, *inject = nullptr;
+  std::optional<DeviceFlags> run_flags, start_flags;
 
-  CLI::App* run_command =
-      app.add_subcommand("run", "Run a program on a device of its own")->group(kOne);
-  DeviceFlags run_flags(*run_command);
-  run_command->add_flag("--stats", given.stats, "Show what the device did, at the end");
-  run_command->formatter(std::make_shared<CommandFormatter>());
-  run_command->footer("Example: vgpu run --cus 16 --stats -- ./program --its-option");
+  CLI::App* add(const char* verb, const char* help, const char* group) {
+    return app.add_subcommand(verb, help)->group(group);
+  }
+  CLI::App* add_named(const char* verb, const char* help, const char* group) {
+    CLI::App* command = add(verb, help, group);
+    command->add_option("name", given.name, "The device's name")->required()->type_name("NAME");
+    return command;
+  }
+};
 
-  CLI::App* start_command = add_named(app, "start", "Start a device", given, kMany);
-  DeviceFlags start_flags(*start_command);
-  CLI::App* exec_command = add_named(app, "exec", "Run a program on it", given, kMany);
-  exec_command->formatter(std::make_shared<CommandFormatter>());
-  CLI::App* stop_command =
-      add_named(app, "stop", "End it; its programs lose the GPU", given, kMany);
-  CLI::App* list_command = app.add_subcommand("list", "Show the devices that run")->group(kMany);
-  list_command->add_flag("--json", given.json, "Machine-readable");
+void declare_run(Commands& commands) {
+  commands.run = commands.add("run", "Run a program on a device of its own", "One program");
+  commands.run_flags.emplace(*commands.run);
+  commands.run->add_flag("--stats", commands.given.stats, "Show what the device did, at the end");
+  commands.run->formatter(std::make_shared<CommandFormatter>());
+  commands.run->footer("Example: vgpu run --cus 16 --stats -- ./program --its-option");
+}
 
-  CLI::App* stats_command =
-      app.add_subcommand("stats", "Show GPUs and queues of a device")->group(kWatch);
-  stats_command
+void declare_devices(Commands& commands) {
+  constexpr char kGroup[] = "A device for several programs";
+  commands.start = commands.add_named("start", "Start a device", kGroup);
+  commands.start_flags.emplace(*commands.start);
+  commands.exec = commands.add_named("exec", "Run a program on it", kGroup);
+  commands.exec->formatter(std::make_shared<CommandFormatter>());
+  commands.stop = commands.add_named("stop", "End it; its programs lose the GPU", kGroup);
+  commands.list = commands.add("list", "Show the devices that run", kGroup);
+  commands.list->add_flag("--json", commands.given.json, "Machine-readable");
+}
+
+void declare_watching(Commands& commands) {
+  constexpr char kGroup[] = "Watching and testing";
+  Arguments& given = commands.given;
+  commands.stats = commands.add("stats", "Show GPUs and queues of a device", kGroup);
+  commands.stats
       ->add_option("name", given.name,
                    "The device's name (default: the only one, or the one this "
                    "program runs on)")
       ->type_name("NAME");
-  stats_command->add_flag("--json", given.json, "Machine-readable");
-  CLI::App* inject_command =
-      add_named(app, "inject", "Make the device misbehave: suspend-fails, unmap-delay=20ms, ...",
-                given, kWatch);
-  inject_command->add_option("fault", given.fault, "What to inject; an unknown one lists them all")
+  commands.stats->add_flag("--json", given.json, "Machine-readable");
+  commands.inject = commands.add_named(
+      "inject", "Make the device misbehave: suspend-fails, unmap-delay=20ms, ...", kGroup);
+  commands.inject->add_option("fault", given.fault, "What to inject; an unknown one lists them all")
       ->required()
       ->type_name("FAULT");
+}
 
-  app.footer(kExamples);  // last: subcommands would inherit it
-  CommandLine line = split(argc, argv);
+// An exit code if there is nothing left to do: help was asked for, or the usage is wrong.
+std::optional<int> parse(Commands& commands, CommandLine& line) {
   const std::string first = line.options.empty() ? "" : line.options.back();
   try {
-    app.parse(std::move(line.options));
+    commands.app.parse(std::move(line.options));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {
-      return app.exit(error);  // --help
+      return commands.app.exit(error);  // --help
     }
-    if (app.get_subcommands().empty()) {
-      const char* kind = first.starts_with("-") ? "option" : "command";
-      return usage_error(
-          first.empty() ? "which command?" : std::string("unknown ") + kind + " '" + first + "'",
-          "vgpu");
+    if (!commands.app.get_subcommands().empty()) {
+      return usage_error(error.what(), "vgpu " + first);
     }
-    return usage_error(error.what(), "vgpu " + first);
+    const char* kind = first.starts_with("-") ? "option" : "command";
+    return usage_error(
+        first.empty() ? "which command?" : std::string("unknown ") + kind + " '" + first + "'",
+        "vgpu");
   }
-  const bool takes_command = *run_command || *exec_command;
+  const bool takes_command = *commands.run || *commands.exec;
   if (takes_command != line.has_command || (takes_command && line.command.empty())) {
     return usage_error(
         takes_command ? "which program? It follows after --" : "only run and exec take a program",
         "vgpu " + first);
   }
-  if (*run_command)
-    return run(run_flags.given(), given.stats, line.command);
-  if (*start_command)
-    return start(given.name, start_flags.given());
-  if (*exec_command)
-    return exec(given.name, line.command);
-  if (*stop_command)
+  return std::nullopt;
+}
+
+int carry_out(const Commands& commands, const std::vector<std::string>& command) {
+  const Arguments& given = commands.given;
+  if (*commands.run)
+    return run(commands.run_flags->given(), given.stats, command);
+  if (*commands.start)
+    return start(given.name, commands.start_flags->given());
+  if (*commands.exec)
+    return exec(given.name, command);
+  if (*commands.stop)
     return stop(given.name);
-  if (*list_command)
+  if (*commands.list)
     return list(given.json);
-  if (*stats_command)
+  if (*commands.stats)
     return stats(given.name, given.json);
   return inject(given.name, given.fault);
+}
+
+int main(int argc, char** argv) {
+  Commands commands;
+  commands.app.require_subcommand(1);
+  declare_run(commands);
+  declare_devices(commands);
+  declare_watching(commands);
+  commands.app.footer(kExamples);  // last: subcommands would inherit it
+  CommandLine line = split(argc, argv);
+  const std::optional<int> exit_code = parse(commands, line);
+  return exit_code ? *exit_code : carry_out(commands, line.command);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 #include <filesystem>
 
 #include "base/units.h"
-#include "server/runtime_directory.h"
+#include "protocol/runtime_directory.h"
 
 namespace vgpu::cli {
 namespace {
@@ -112,7 +112,7 @@ void remove_dead_runs() {
                                     : Error{EINVAL, name, ""};
     if (directory && pid && ::kill(static_cast<pid_t>(*pid), 0) != 0 && errno == ESRCH) {
       // Whoever can claim a directory removes it when done. A server that lives cannot be robbed.
-      (void)server::RuntimeDirectory::claim(*directory);
+      (void)protocol::RuntimeDirectory::claim(*directory);
     }
   }
 }

@@ -10,14 +10,14 @@
 #include <fstream>
 
 #include "base/arguments.h"
+#include "base/exit_code.h"
 #include "cli/client.h"
 #include "cli/commands.h"
 #include "cli/environment.h"
-#include "cli/exit_code.h"
 #include "cli/places.h"
 #include "cli/server_process.h"
 #include "cli/stats_table.h"
-#include "server/runtime_directory.h"
+#include "protocol/runtime_directory.h"
 
 namespace vgpu::cli {
 namespace {
@@ -90,7 +90,7 @@ void show_stats_of(const std::string& directory) {
   Result<Client> client = Client::connect(directory);
   Result<std::string> json = client ? client->call(wire::kind_stats) : client.error();
   if (!json) {
-    report(json.error());
+    gp::report_error(json.error());
     return;
   }
   std::fputs(stats_table(*json).c_str(), stderr);
@@ -105,7 +105,8 @@ Result<int> run_child(const std::string& directory, std::vector<std::string>& co
   if (child == 0) {
     signals.restore();
     const gp::Status entered = enter_device(directory);
-    ::_exit(entered ? execute(gp::argument_pointers(command).data()) : report(entered.error()));
+    ::_exit(entered ? execute(gp::argument_pointers(command).data())
+                    : gp::report_error(entered.error()));
   }
   const int status = wait_for(child, signals);
   signals.restore();
@@ -128,7 +129,7 @@ Result<int> run_on_own_device(const DeviceOptions& options, bool show_stats,
   show_complaints(log);
   if (server_status != 0) {
     std::fprintf(stderr, "vgpu: vgpud ended with status %d\n", exit_status(server_status));
-    (void)server::RuntimeDirectory::claim(directory);  // what it could not remove itself
+    (void)protocol::RuntimeDirectory::claim(directory);  // what it could not remove itself
   }
   return status;
 }
@@ -137,20 +138,21 @@ Result<int> run_on_own_device(const DeviceOptions& options, bool show_stats,
 
 int run(const DeviceOptions& options, bool show_stats, std::vector<std::string> command) {
   const Result<int> status = run_on_own_device(options, show_stats, command);
-  return status ? *status : report(status.error());
+  return status ? *status : gp::report_error(status.error());
 }
 
 int exec(const std::string& name, std::vector<std::string> command) {
   const Result<std::string> directory = directory_of(name);
   if (!directory) {
-    return report(directory.error());
+    return gp::report_error(directory.error());
   }
   Result<Client> client = Client::connect(*directory);
   if (!client) {
-    return report(client.error());
+    return gp::report_error(client.error());
   }
   const gp::Status entered = enter_device(*directory);
-  return entered ? execute(gp::argument_pointers(command).data()) : report(entered.error());
+  return entered ? execute(gp::argument_pointers(command).data())
+                 : gp::report_error(entered.error());
 }
 
 }  // namespace vgpu::cli

@@ -10,7 +10,7 @@
 
 #include "base/arguments.h"
 #include "cli/places.h"
-#include "server/wire.h"
+#include "protocol/wire.h"
 
 namespace vgpu::cli {
 namespace {

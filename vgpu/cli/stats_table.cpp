@@ -2,17 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/text_table.h"
 #include "base/units.h"
 
 namespace vgpu::cli {
 namespace {
 
+using gp::Row;
 using nlohmann::json;
-using Row = std::vector<std::string>;
 
 std::string text_of(const json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
@@ -20,22 +20,13 @@ std::string text_of(const json& value) {
 
 std::string size_of(const json& value) { return gp::format_size(value.get<gp::u64>()); }
 
-// Columns as wide as their widest cell, numbers to the right.
-std::string layout(const std::vector<Row>& rows) {
-  std::vector<std::size_t> widths(rows[0].size(), 0);
-  for (const Row& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      widths[i] = std::max(widths[i], row[i].size());
-    }
+// All to the right: nearly all are numbers.
+std::vector<gp::Column> columns(std::initializer_list<const char*> titles) {
+  std::vector<gp::Column> columns;
+  for (const char* title : titles) {
+    columns.push_back({title, true});
   }
-  std::string text;
-  for (const Row& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      text += fmt::format("{}{:>{}}", i == 0 ? "" : "  ", row[i], widths[i]);
-    }
-    text += "\n";
-  }
-  return text;
+  return columns;
 }
 
 Row gpu_row(const json& gpu) {
@@ -53,6 +44,11 @@ Row gpu_row(const json& gpu) {
           size_of(gpu["saved_bytes"])};
 }
 
+bool workers_may_be_real_time(const json& gpus) {
+  return std::all_of(gpus.begin(), gpus.end(),
+                     [](const json& gpu) { return gpu["loans_refused"] == 0; });
+}
+
 Row queue_row(const json& queue) {
   Row row;
   for (const char* key : {"pid", "queue_id", "gpu_id", "type", "priority", "state"}) {
@@ -65,18 +61,25 @@ Row queue_row(const json& queue) {
 
 std::string stats_table(const std::string& text) {
   const json stats = json::parse(text);
-  std::vector<Row> gpus = {{"GPU", "PROFILE", "CUS", "HQDS", "VRAM", "DISPATCHES", "INSTRUCTIONS",
-                            "UNMAPS", "RUNLISTS", "SAVED", "RESTORED", "BYTES"}};
+  std::vector<Row> gpus;
   for (const json& gpu : stats["gpus"]) {
     gpus.push_back(gpu_row(gpu));
   }
-  std::string table = layout(gpus);
-  std::vector<Row> queues = {{"PID", "QUEUE", "GPU", "TYPE", "PRIORITY", "STATE"}};
+  std::string table =
+      gp::layout(columns({"GPU", "PROFILE", "CUS", "HQDS", "VRAM", "DISPATCHES", "INSTRUCTIONS",
+                          "UNMAPS", "RUNLISTS", "SAVED", "RESTORED", "BYTES"}),
+                 gpus);
+  std::vector<Row> queues;
   for (const json& queue : stats["queues"]) {
     queues.push_back(queue_row(queue));
   }
   table += "\n";
-  table += queues.size() > 1 ? layout(queues) : "No queues.\n";
+  table += queues.empty()
+               ? "No queues.\n"
+               : gp::layout(columns({"PID", "QUEUE", "GPU", "TYPE", "PRIORITY", "STATE"}), queues);
+  if (!workers_may_be_real_time(stats["gpus"])) {
+    table += "\nWorkers may not be real-time (CAP_SYS_NICE): on busy CPUs a stop takes longer.\n";
+  }
   if (stats["cost_model"] != "none") {
     table += fmt::format("\nTimes include the cost model {} (emulated).\n",
                          text_of(stats["cost_model"]));

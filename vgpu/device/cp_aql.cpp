@@ -188,11 +188,16 @@ bool Gpu::Impl::take_barrier(QueueExecution& queue, std::unique_ptr<Packet> pack
     queue.stall = Stall::dependency;
     return false;
   }
+  complete_at_once(queue, std::move(packet));
+  return true;
+}
+
+// A packet that does nothing on the CUs.
+void Gpu::Impl::complete_at_once(QueueExecution& queue, std::unique_ptr<Packet> packet) {
   packet->start_ts = gpu_clock();
   Packet& taken = *packet;
   queue.in_flight.push_back(std::move(packet));
   complete_packet(queue, taken);
-  return true;
 }
 
 void Gpu::Impl::complete_packet(QueueExecution& queue, Packet& packet) {

@@ -34,10 +34,7 @@ bool Gpu::Impl::take_vendor(QueueExecution& queue, std::unique_ptr<Packet> packe
     }
     return false;
   }
-  packet->start_ts = gpu_clock();
-  Packet& taken = *packet;
-  queue.in_flight.push_back(std::move(packet));
-  complete_packet(queue, taken);
+  complete_at_once(queue, std::move(packet));
   return true;
 }
 
@@ -88,10 +85,7 @@ bool Gpu::Impl::take_barrier_value(QueueExecution& queue, std::unique_ptr<Packet
       return false;
     }
   }
-  packet->start_ts = gpu_clock();
-  Packet& taken = *packet;
-  queue.in_flight.push_back(std::move(packet));
-  complete_packet(queue, taken);
+  complete_at_once(queue, std::move(packet));
   return true;
 }
 

@@ -15,7 +15,7 @@
 #include <thread>
 
 #include "base/log.h"
-#include "base/short_slices.h"
+#include "libc/short_slices.h"
 
 namespace vgpu::device {
 namespace {

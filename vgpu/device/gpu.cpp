@@ -94,6 +94,9 @@ GpuStats Gpu::Impl::stats() const {
   GpuStats stats = stats_;
   stats.hqds_active = static_cast<u32>(
       std::count_if(hqds_.begin(), hqds_.end(), [](const MqdPtr& mqd) { return mqd != nullptr; }));
+  const Urgency::Counts urgency = urgency_.counts();
+  stats.loans = urgency.loans;
+  stats.loans_refused = urgency.refused;
   return stats;
 }
 

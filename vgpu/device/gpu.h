@@ -25,9 +25,10 @@ enum class CostModel : u8 { none, mi210, mi300x };
 struct GpuConfig {
   isa::Arch arch = isa::Arch::gfx90a;
   u32 cus = 8;
-  u32 hqds = 24;        // compute slots
-  u32 sdma_slots = 16;  // engines x queues per engine
-  u32 workers = 2;      // interpreter threads
+  u32 hqds = 24;              // compute slots
+  u32 sdma_slots = 16;        // engines x queues per engine
+  u32 workers = 2;            // interpreter threads
+  bool lend_urgency = false;  // who waits for them makes them real-time (urgency.h)
   u32 simds_per_cu = 4;
   u32 waves_per_simd = 8;    // gfx906: 10
   u32 vgprs_per_simd = 512;  // per lane; gfx906: 256
@@ -117,6 +118,9 @@ struct GpuStats {
   u64 wave_instructions = 0, dispatches = 0, unmaps = 0, runlists = 0;
   u64 waves_saved = 0, waves_restored = 0, saved_bytes = 0;
   u32 hqds_active = 0;
+  // How often somebody waited for the workers, and how often they could not be made real-time for
+  // it (device/urgency.h).
+  u64 loans = 0, loans_refused = 0;
 };
 
 // One hardware slot, for debugfs hqds.

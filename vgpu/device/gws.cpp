@@ -1,3 +1,6 @@
+// A wave that arrives at a barrier is counted once and asked again until the last one has arrived,
+// which begins the next phase: a wave that remembers an older phase may go on. What a wave has to
+// remember is part of its saved state, so a barrier outlives a preemption.
 #include "device/queue.h"
 
 namespace vgpu::device {

@@ -8,6 +8,7 @@
 //   sdma.cpp       the copy engines
 //   hws.cpp        run list, hardware slots, rotation
 //   preempt.cpp    unmap, reset, quiesce
+//   urgency.cpp    who waits for a worker lends it real-time priority
 //   cwsr.cpp       saving and restoring work-groups
 //   faults.cpp     what happens when a wave or a packet goes wrong
 //
@@ -26,6 +27,7 @@
 #include "device/gpu.h"
 #include "device/queue.h"
 #include "device/sdma.h"
+#include "device/urgency.h"
 
 namespace vgpu::device {
 
@@ -60,8 +62,9 @@ struct Task {
 
 struct Worker {
   std::thread thread;
-  bool busy = false;       // outside the lock, may use translations
-  u64 finished = 0;        // tasks done: quiesce() waits for it to move
+  Urgency::Borrower* urgency = nullptr;  // its own; set by the thread before it does anything
+  bool busy = false;                     // outside the lock, may use translations
+  u64 finished = 0;                      // tasks done: quiesce() waits for it to move
   u64 launch_credit = 0;   // instructions run from fresh launches since the last resident group
   std::vector<u64> rings;  // doorbell values while spinning
 };
@@ -151,6 +154,7 @@ class Gpu::Impl {
   bool take_barrier(QueueExecution& queue, std::unique_ptr<Packet> packet, bool all);
   bool resolve_scratch(QueueExecution& queue, Packet& packet);
   bool scratch_resolved(QueueExecution& queue);
+  void complete_at_once(QueueExecution& queue, std::unique_ptr<Packet> packet);
   void complete_packet(QueueExecution& queue, Packet& packet);
   void retire(QueueExecution& queue);
 
@@ -183,13 +187,14 @@ class Gpu::Impl {
   void finish_leaving(QueueExecution& queue);
 
   // ---- preempt.cpp ----
-  bool wait_until(Lock& lock, u64 deadline_ns, const std::function<bool()>& done);
+  bool wait_until(Lock& lock, u64 deadline_ns, const std::function<bool()>& done,
+                  Loan* loan = nullptr);
   bool nobody_runs() const;
-  bool stop_and_save(Lock& lock, u64 deadline_ns);
+  bool stop_and_save(Lock& lock, u64 deadline_ns, Loan& loan);
   Task pick_save();
   bool nothing_left_to_save() const;
   bool all_saved() const;
-  bool drain(Lock& lock, u64 start_ns, u64 deadline_ns);
+  bool drain(Lock& lock, u64 start_ns, u64 deadline_ns, Loan& loan);
   void take_list_down();
   void raise_attention();
   void lower_attention();
@@ -235,6 +240,7 @@ class Gpu::Impl {
   bool saving_ = false;            // unmap writes a save area itself, without the lock
   std::atomic<u32> attention_{0};  // non-zero: waves stop at their next look
 
+  Urgency urgency_{config_.lend_urgency};
   std::vector<std::unique_ptr<Worker>> workers_;
   Worker* spinner_ = nullptr;
   bool timer_taken_ = false;

@@ -19,12 +19,16 @@ std::chrono::nanoseconds until(u64 deadline_ns) {
 void Gpu::Impl::raise_attention() { attention_.fetch_add(1, std::memory_order_relaxed); }
 void Gpu::Impl::lower_attention() { attention_.fetch_sub(1, std::memory_order_relaxed); }
 
-bool Gpu::Impl::wait_until(Lock& lock, u64 deadline_ns, const std::function<bool()>& done) {
+bool Gpu::Impl::wait_until(Lock& lock, u64 deadline_ns, const std::function<bool()>& done,
+                           Loan* loan) {
   while (!done()) {
     if (now_ns() >= deadline_ns) {
       return false;
     }
-    stopped_.wait_for(lock, std::min(until(deadline_ns), std::chrono::nanoseconds(100'000'000)));
+    stopped_.wait_for(lock, std::min(until(deadline_ns), std::chrono::nanoseconds(kLongestLoanNs)));
+    if (loan) {
+      loan->check();
+    }
   }
   return true;
 }
@@ -36,8 +40,10 @@ bool Gpu::Impl::nobody_runs() const {
 
 bool Gpu::Impl::unmap_queues(u64 timeout_ns) {
   std::lock_guard hws(hws_mutex_);
-  Lock lock(mutex_);
   const u64 start = now_ns();
+  Loan loan(urgency_);  // before the lock: a worker without a CPU may have it
+  Lock lock(mutex_);
+  loan.renew();
   const u64 deadline = start + timeout_ns;
   ++stats_.unmaps;
   if (phase_ == Phase::hung) {
@@ -48,9 +54,10 @@ bool Gpu::Impl::unmap_queues(u64 timeout_ns) {
     queue->draining = false;  // decided again below, by one thread
     queue->save_planned = false;
   }
-  const bool stopped = stop_and_save(lock, deadline);
-  if (!stopped || injection_.hws_hang || !drain(lock, start, deadline)) {
-    wait_until(lock, deadline, [&] { return stopping_; });
+  const bool stopped = stop_and_save(lock, deadline, loan);
+  if (!stopped || injection_.hws_hang || !drain(lock, start, deadline, loan)) {
+    wait_until(
+        lock, deadline, [&] { return stopping_; }, &loan);
     phase_ = Phase::hung;
     raise_attention();  // whatever still runs stops; lowered by reset()
     return false;
@@ -96,15 +103,17 @@ bool Gpu::Impl::all_saved() const { return nobody_runs() && nothing_left_to_save
 
 // Workers save what they stop: they are awake, each on a CPU of its own. This thread saves what
 // they leave, which is everything when they sleep.
-bool Gpu::Impl::stop_and_save(Lock& lock, u64 deadline_ns) {
+bool Gpu::Impl::stop_and_save(Lock& lock, u64 deadline_ns, Loan& loan) {
   saves_wanted_ = !injection_.hws_hang;
   raise_attention();
-  bool stopped = wait_until(lock, deadline_ns, [&] { return nobody_runs(); });
+  bool stopped = wait_until(
+      lock, deadline_ns, [&] { return nobody_runs(); }, &loan);
   lower_attention();
   while (stopped && saves_wanted_ && !all_saved()) {
     const Task task = pick_save();
     if (task.kind == Task::Kind::none) {
-      stopped = wait_until(lock, deadline_ns, [&] { return all_saved(); });
+      stopped = wait_until(
+          lock, deadline_ns, [&] { return all_saved(); }, &loan);
       continue;
     }
     saving_ = true;
@@ -119,7 +128,7 @@ bool Gpu::Impl::stop_and_save(Lock& lock, u64 deadline_ns) {
 }
 
 // Takes the saved groups off the CUs; those that could not be saved run to their end.
-bool Gpu::Impl::drain(Lock& lock, u64 start_ns, u64 deadline_ns) {
+bool Gpu::Impl::drain(Lock& lock, u64 start_ns, u64 deadline_ns, Loan& loan) {
   u64 bytes = 0;
   for (QueueExecution* queue : mapped_) {
     for (const WorkGroup* group : queue->ready) {
@@ -134,12 +143,13 @@ bool Gpu::Impl::drain(Lock& lock, u64 start_ns, u64 deadline_ns) {
              return queue->ready.empty() || queue->stopped;
            });
   };
-  if (!wait_until(lock, deadline_ns, drained)) {
+  if (!wait_until(lock, deadline_ns, drained, &loan)) {
     return false;
   }
   const u64 needed = preemption_ns(config_.cost_model, bytes) + injection_.unmap_delay_ns;
   if (needed != 0) {
-    wait_until(lock, std::min(start_ns + needed, deadline_ns), [&] { return stopping_; });
+    wait_until(
+        lock, std::min(start_ns + needed, deadline_ns), [&] { return stopping_; }, &loan);
   }
   return now_ns() < deadline_ns;
 }
@@ -207,8 +217,9 @@ void Gpu::Impl::quiesce() {
   if (passed()) {
     return;
   }
+  Loan loan(urgency_);
   raise_attention();
-  wait_until(lock, ~u64{0}, passed);
+  wait_until(lock, ~u64{0}, passed, &loan);
   lower_attention();
 }
 

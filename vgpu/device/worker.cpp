@@ -23,18 +23,24 @@ constexpr u64 kFirstNapNs = 10'000;  // while all waves are in s_sleep
 constexpr u64 kLongestNapNs = 200'000;
 constexpr u64 kNapNsPerInstruction = 10;  // what a nap counts towards the time slice
 
-// At the priority of everybody else. Lower, it would look as if the programs came first; but a
-// worker that waits for the CPU in the middle of a slice holds up every preemption.
+// At the priority of everybody else, except while somebody waits for it (urgency.h).
 void prepare_thread() {
   // Failure only costs latency: nothing to report.
   prctl(PR_SET_TIMERSLACK, 1000UL);
   prctl(PR_SET_NAME, "vgpu-worker");
 }
 
+// Also what a copy engine does: it runs for as long as its ring has packets.
+bool runs_guest_code(const Task& task) {
+  return task.kind == Task::Kind::run_group || task.kind == Task::Kind::restore_group ||
+         task.kind == Task::Kind::sdma;
+}
+
 }  // namespace
 
 void Gpu::Impl::worker_main(Worker& self) {
   prepare_thread();
+  self.urgency = &urgency_.join();
   Lock lock(mutex_);
   while (!stopping_) {
     look_around();
@@ -77,9 +83,13 @@ void Gpu::Impl::run_task(Worker& self, Task& task, Lock& lock) {
     // There is more than this worker can do, or nobody would look at the doorbells meanwhile.
     wake_worker();
   }
+  const u64 loans_so_far = urgency_.serial();
   self.busy = true;
   ++task.queue->running;
   lock.unlock();
+  if (runs_guest_code(task)) {
+    urgency_.guest_code_next(*self.urgency, loans_so_far);
+  }
   const TaskResult result = do_task(task);
   lock.lock();
   self.busy = false;

@@ -63,15 +63,10 @@ Result<UniqueFd> duplicate(int fd) {
 
 }  // namespace
 
-class Driver::Impl {
- public:
-  Module module;
-};
-
-Driver::Driver() : impl_(std::make_unique<Impl>()) {}
+Driver::Driver() : module_(std::make_unique<Module>()) {}
 
 Driver::~Driver() {
-  Module& module = impl_->module;
+  Module& module = *module_;
   shut_down();
   // First what runs, then what it runs on.
   if (module.work) {
@@ -84,7 +79,7 @@ Driver::~Driver() {
 
 Result<std::unique_ptr<Driver>> Driver::create(DriverConfig config) {
   std::unique_ptr<Driver> driver(new Driver);
-  Module& module = driver->impl_->module;
+  Module& module = *driver->module_;
   module.profile = find_profile(config.profile);
   if (!module.profile) {
     return Error{EINVAL, fmt::format("no profile \"{}\"", config.profile),
@@ -129,12 +124,12 @@ Result<std::unique_ptr<Driver>> Driver::create(DriverConfig config) {
 }
 
 Result<UniqueFd> Driver::open_kfd(pid_t pid) {
-  const ProcessPtr process = TRY(impl_->module.create_process(pid));
+  const ProcessPtr process = TRY(module_->create_process(pid));
   return duplicate(process->kfd_file.get());
 }
 
 Result<UniqueFd> Driver::open_render(u32 minor) {
-  Module& module = impl_->module;
+  Module& module = *module_;
   if (minor < 128 || minor - 128 >= module.nodes.size()) {
     return Error{ENOENT, fmt::format("/dev/dri/renderD{}", minor), ""};
   }
@@ -142,7 +137,7 @@ Result<UniqueFd> Driver::open_render(u32 minor) {
 }
 
 int Driver::ioctl(Caller& caller, FileId file, u32 command, std::span<u8> args) {
-  Module& module = impl_->module;
+  Module& module = *module_;
   if (module.stopping) {
     return -ENODEV;
   }
@@ -151,7 +146,7 @@ int Driver::ioctl(Caller& caller, FileId file, u32 command, std::span<u8> args) 
 }
 
 Result<std::string> Driver::read_file(std::string_view path) {
-  Module& module = impl_->module;
+  Module& module = *module_;
   module.leases->release_closed();
   const std::string name = canonical_path(path);
   if (const std::string* text = module.sysfs->find(name)) {
@@ -179,7 +174,7 @@ Result<std::string> Driver::read_file(std::string_view path) {
 }
 
 Status Driver::write_file(std::string_view path, std::string_view data) {
-  Module& module = impl_->module;
+  Module& module = *module_;
   if (path != "/sys/kernel/debug/kfd/hang_hws") {
     return Error{module.sysfs->find(canonical_path(path)) ? EACCES : ENOENT, std::string(path), ""};
   }
@@ -198,7 +193,7 @@ Status Driver::write_file(std::string_view path, std::string_view data) {
 
 Status Driver::attach_doorbell_userfaultfd(pid_t pid, u64 kfd_offset, u64 client_va,
                                            UniqueFd uffd) {
-  Module& module = impl_->module;
+  Module& module = *module_;
   const ProcessPtr process = module.find_process(pid);
   if (!process) {
     return Error{ESRCH, fmt::format("process {} has not opened the device", pid), ""};
@@ -213,10 +208,10 @@ Status Driver::attach_doorbell_userfaultfd(pid_t pid, u64 kfd_offset, u64 client
   return Error{EINVAL, fmt::format("offset {:#x} is no doorbell page", kfd_offset), ""};
 }
 
-void Driver::process_exited(pid_t pid) { impl_->module.process_exited(pid); }
+void Driver::process_exited(pid_t pid) { module_->process_exited(pid); }
 
 Stats Driver::stats() const {
-  const Module& module = impl_->module;
+  const Module& module = *module_;
   module.leases->release_closed();
   Stats stats;
   for (const auto& node : module.nodes) {
@@ -237,10 +232,10 @@ Stats Driver::stats() const {
   return stats;
 }
 
-Status Driver::inject(std::string_view fault) { return inject_fault(impl_->module, fault); }
+Status Driver::inject(std::string_view fault) { return inject_fault(*module_, fault); }
 
 void Driver::shut_down() {
-  Module& module = impl_->module;
+  Module& module = *module_;
   module.stopping = true;
   for (const ProcessPtr& process : module.all_processes()) {
     process->events.close(-ENODEV);

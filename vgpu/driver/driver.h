@@ -71,12 +71,12 @@ struct Caller {
   pid_t tid = 0;  // thread, likewise
   UserMemory* memory = nullptr;
   UserFiles* files = nullptr;
-  // In: a file that belongs to the arguments. DBG_TRAP ENABLE: dbg_fd. ALLOC_MEMORY_OF_GPU with
-  // USERPTR: the client's own sealed memfd that holds the pages; the byte of CPU address A is at
-  // file offset A, so mmap_offset (in: the CPU address) is also the offset to map here, and
-  // registrations that overlap share their pages. The driver maps it and unmaps it on FREE.
+  // In: a file that belongs to the arguments; out: one to install in the caller. Which ioctls have
+  // one: protocol/ioctl_files.h. ALLOC_MEMORY_OF_GPU with USERPTR: the client's own sealed memfd
+  // that holds the pages; the byte of CPU address A is at file offset A, so mmap_offset (in: the
+  // CPU address) is also the offset to map here, and registrations that overlap share their pages.
+  // The driver maps it and unmaps it on FREE.
   UniqueFd passed_fd;
-  // Out: a file to install in the caller (SMI_EVENTS: anon_fd, PREEMPT_LEASE: lease_fd).
   UniqueFd reply_fd;
 };
 
@@ -100,6 +100,8 @@ struct Stats {
   std::vector<GpuInfo> gpus;
   std::vector<QueueInfo> queues;
 };
+
+struct Module;  // the driver's inside
 
 class Driver {
  public:
@@ -139,8 +141,7 @@ class Driver {
 
  private:
   Driver();
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  const std::unique_ptr<Module> module_;
 };
 
 }  // namespace vgpu::driver

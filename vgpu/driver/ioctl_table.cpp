@@ -31,17 +31,23 @@ int refused(Call&, void*) { return -EPERM; }
 
 template <class Args, int (*Handler)(Call&, Args&)>
 constexpr Row row(u32 nr, const char* name, Direction direction, u32 since_minor = 0) {
-  return {{nr, name, sizeof(Args), since_minor, false}, direction, false, &typed<Args, Handler>};
+  return {{nr, name, sizeof(Args), since_minor, false, protocol::file_of_ioctl(nr)},
+          direction,
+          false,
+          &typed<Args, Handler>};
 }
 template <class Args, int (*Handler)(Call&, Args&)>
 constexpr Row dkms_row(u32 nr, const char* name, Direction direction) {
-  return {{nr, name, sizeof(Args), 0, true}, direction, false, &typed<Args, Handler>};
+  return {{nr, name, sizeof(Args), 0, true, protocol::IoctlFile::none},
+          direction,
+          false,
+          &typed<Args, Handler>};
 }
 constexpr Row refused_row(u32 nr, const char* name, u32 size, bool dkms_only = false) {
-  return {{nr, name, size, 0, dkms_only}, in, false, &refused};
+  return {{nr, name, size, 0, dkms_only, protocol::IoctlFile::none}, in, false, &refused};
 }
 constexpr Row criu_row() {
-  return {{abi::kfd_criu_op, "CRIU_OP", sizeof(abi::CriuArgs), 7, false},
+  return {{abi::kfd_criu_op, "CRIU_OP", sizeof(abi::CriuArgs), 7, false, protocol::IoctlFile::none},
           inout,
           true,
           &typed<abi::CriuArgs, criu_op>};
@@ -97,9 +103,9 @@ constexpr Row kRows[] = {
 // Of no released driver: there only if the device was started with them.
 constexpr Row kEarlyRows[] = {
     row<EarlyPreemptArgs, vgpu::driver::early_preempt_queue>(abi::early_preempt_queue,
-                                                             "PREEMPT_QUEUE", inout),
-    row<EarlyResumeArgs, vgpu::driver::early_resume_queue>(abi::early_resume_queue, "RESUME_QUEUE",
-                                                           inout),
+                                                             "EARLY_PREEMPT_QUEUE", inout),
+    row<EarlyResumeArgs, vgpu::driver::early_resume_queue>(abi::early_resume_queue,
+                                                           "EARLY_RESUME_QUEUE", inout),
 };
 
 // Of drivers with kernel/patches: there only if the device was started with them.
@@ -175,9 +181,13 @@ bool svm_size_ok(const void* args, u32 user_size) {
 
 std::span<const IoctlInfo> ioctl_infos() {
   static const auto infos = [] {
-    std::array<IoctlInfo, std::size(kRows)> all;
-    std::transform(std::begin(kRows), std::end(kRows), all.begin(),
-                   [](const Row& each) { return each.info; });
+    std::vector<IoctlInfo> all;
+    for (const std::span<const Row> rows :
+         {std::span<const Row>(kRows), {kEarlyRows}, {kPreemptRows}}) {
+      for (const Row& each : rows) {
+        all.push_back(each.info);
+      }
+    }
     return all;
   }();
   return infos;

@@ -29,9 +29,11 @@ const Engine* engine_named(const char* name) {
     return supports_v4() ? &v4::engine() : nullptr;
   }
 #endif
+#ifdef VGPU_HAS_V3
   if (std::strcmp(name, "v3") == 0) {
     return supports_v3() ? &v3::engine() : nullptr;
   }
+#endif
   return nullptr;
 }
 

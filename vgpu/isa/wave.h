@@ -55,7 +55,7 @@ struct alignas(64) Wave {
   // ---- saved and restored ----
   // The scalar file, indexed by operand code: SGPRs, flat_scratch, vcc, ttmps, m0 and exec.
   u32 s[128] = {};
-  u64 pc = 0;        // valid while the wave is not running (sync_pc() / enter())
+  u64 pc = 0;        // valid while the wave is not running: run() reads and writes it
   u32 mode = 0x2f0;  // MODE: round [3:0], denorm [7:4], dx10_clamp 8, ieee 9
   u32 trapsts = 0;
   u32 hw_id = 0;  // where the wave stands: s_getreg HW_REG_HW_ID
@@ -81,7 +81,7 @@ struct alignas(64) Wave {
   u32 lds_size = 0;   // bytes allocated: accesses beyond read 0, writes are dropped
   Arch arch = Arch::gfx90a;
   u32 private_base_hi = 2, shared_base_hi = 1;  // aperture >> 48 (SH_MEM_BASES)
-  u64 retired = 0;                              // instructions run since enter()
+  u64 retired = 0;                              // instructions of this run()
 
   Stop stop = Stop::none;
   Fault fault;

@@ -19,7 +19,7 @@
 #include <mutex>
 #include <vector>
 
-#include "base/types.h"
+#include "libc/types.h"
 
 namespace vgpu {
 using namespace gp;  // NOLINT(google-build-using-namespace): the integer names, everywhere in vgpu

@@ -15,7 +15,7 @@
 
 #include <atomic>
 
-#include "base/short_slices.h"
+#include "libc/short_slices.h"
 #include "preload/device.h"
 
 namespace vgpu::preload {
@@ -265,6 +265,19 @@ int call(const Message& message, Answer& answer) {
   const int result = message.size > wire::kMaxData ? -EINVAL : call_on_thread(message, answer);
   errno = saved;
   return result;
+}
+
+int open_by_call(const Message& message, int flags) {
+  Answer answer;
+  const int result = call(message, answer);
+  if (result < 0 || answer.fd < 0) {
+    errno = result < 0 ? -result : ENODEV;
+    return -1;
+  }
+  if (!(flags & O_CLOEXEC)) {
+    fcntl(answer.fd, F_SETFD, 0);
+  }
+  return answer.fd;
 }
 
 int move_high(int fd) {

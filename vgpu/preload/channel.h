@@ -5,8 +5,8 @@
 // signal handler while the thread is inside another uses a connection of its own.
 #pragma once
 
-#include "base/types.h"
-#include "server/wire.h"
+#include "libc/types.h"
+#include "protocol/wire.h"
 
 namespace vgpu::preload {
 
@@ -28,6 +28,10 @@ struct Answer {
 // >= 0, or -errno as the driver answered. -ENODEV if the server cannot be reached or goes during
 // the call (said once on standard error). Signals do not interrupt it. errno is left alone.
 int call(const Message& message, Answer& answer);
+
+// A call whose answer is an open file, as open(2) returns it: the descriptor, or -1 and errno. Of
+// `flags` only O_CLOEXEC counts.
+int open_by_call(const Message& message, int flags);
 
 // Moves a descriptor of ours out of the way of programs that expect the low numbers for themselves.
 int move_high(int fd);

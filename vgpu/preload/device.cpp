@@ -8,7 +8,7 @@
 
 #include <atomic>
 
-#include "server/wire.h"
+#include "protocol/wire.h"
 
 namespace vgpu::preload {
 namespace {

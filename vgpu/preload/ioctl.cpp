@@ -1,6 +1,6 @@
 // ioctl on a kfd file: the arguments go to the driver in the server and come back, also when it
-// fails. A few commands need more than that: those whose arguments name a descriptor, or memory of
-// the program that the GPU is to see.
+// fails. A few commands need more than that: those that carry a file (protocol/ioctl_files.h), and
+// those about memory of the program that the GPU is to see.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -15,6 +15,7 @@
 #include "preload/export.h"
 #include "preload/kfd_file.h"
 #include "preload/userptr.h"
+#include "protocol/ioctl_files.h"
 
 namespace {
 
@@ -70,9 +71,10 @@ int forward(const KfdCall& kfd, int passed_fd, int* received_fd) {
   return result;
 }
 
-// SMI_EVENTS, PREEMPT_LEASE: the file comes with the reply and its number goes into the arguments.
-template <class Args>
+// The file comes with the reply and its number goes into the arguments.
+template <u32 Nr, class Args>
 int receive_file(const KfdCall& kfd, u32 Args::*number) {
+  static_assert(protocol::file_of_ioctl(Nr) == protocol::IoctlFile::in_reply);
   int fd = -1;
   const int result = forward(kfd, -1, &fd);
   if (result < 0 || fd < 0 || kfd.size() < sizeof(Args)) {
@@ -164,13 +166,15 @@ int free_memory(const KfdCall& kfd) {
 }
 
 int kfd_ioctl(const KfdCall& kfd) {
+  using namespace gp::abi;  // NOLINT(google-build-using-namespace): the numbers
   switch (_IOC_NR(kfd.command)) {
-    case gp::abi::kfd_smi_events: return receive_file(kfd, &gp::abi::SmiEventsArgs::anon_fd);
-    case gp::abi::kfd_preempt_lease: return receive_file(kfd, &gp::abi::PreemptLeaseArgs::lease_fd);
-    case gp::abi::kfd_dbg_trap: return debug_trap(kfd);
-    case gp::abi::kfd_acquire_vm: return acquire_vm(kfd);
-    case gp::abi::kfd_alloc_memory_of_gpu: return alloc_memory(kfd);
-    case gp::abi::kfd_free_memory_of_gpu: return free_memory(kfd);
+    case kfd_smi_events: return receive_file<kfd_smi_events>(kfd, &SmiEventsArgs::anon_fd);
+    case kfd_preempt_lease:
+      return receive_file<kfd_preempt_lease>(kfd, &PreemptLeaseArgs::lease_fd);
+    case kfd_dbg_trap: return debug_trap(kfd);
+    case kfd_acquire_vm: return acquire_vm(kfd);
+    case kfd_alloc_memory_of_gpu: return alloc_memory(kfd);
+    case kfd_free_memory_of_gpu: return free_memory(kfd);
     default: return forward(kfd, -1, nullptr);
   }
 }

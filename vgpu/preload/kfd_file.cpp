@@ -23,22 +23,6 @@ constexpr char kKfdLink[] = "/memfd:kfd (deleted)";
 // compared by inode; a torn pair cannot match by accident since all memfds share one device.
 std::atomic<gp::u64> known_device{0}, known_kfd{0}, known_memory{0};
 
-int open_by_call(gp::u32 kind, gp::u64 argument, int flags) {
-  Message message;
-  message.kind = kind;
-  message.argument = argument;
-  Answer answer;
-  const int result = call(message, answer);
-  if (result < 0 || answer.fd < 0) {
-    errno = result < 0 ? -result : ENODEV;
-    return -1;
-  }
-  if (!(flags & O_CLOEXEC)) {
-    fcntl(answer.fd, F_SETFD, 0);
-  }
-  return answer.fd;
-}
-
 void remember(int fd, std::atomic<gp::u64>& inode) {
   struct stat status;
   if (fstat(fd, &status) == 0) {
@@ -72,7 +56,9 @@ int open_kfd(int flags) {
     errno = -attached;
     return -1;
   }
-  const int fd = open_by_call(wire::kind_open_kfd, 0, flags);
+  Message message;
+  message.kind = wire::kind_open_kfd;
+  const int fd = open_by_call(message, flags);
   if (fd >= 0) {
     remember(fd, known_kfd);
     touch_node();
@@ -81,7 +67,10 @@ int open_kfd(int flags) {
 }
 
 int open_render(gp::u32 minor, int flags) {
-  const int fd = open_by_call(wire::kind_open_render, minor, flags);
+  Message message;
+  message.kind = wire::kind_open_render;
+  message.argument = minor;
+  const int fd = open_by_call(message, flags);
   if (fd >= 0) {
     remember(fd, known_memory);
   }

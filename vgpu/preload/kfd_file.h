@@ -7,7 +7,7 @@
 
 #include <sys/stat.h>
 
-#include "base/types.h"
+#include "libc/types.h"
 
 namespace vgpu::preload {
 

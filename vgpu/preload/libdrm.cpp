@@ -11,7 +11,7 @@
 
 #include "preload/device.h"
 #include "preload/export.h"
-#include "server/wire.h"
+#include "protocol/wire.h"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // The mappings of this process, read from /proc/self/maps without allocating.
 #pragma once
 
-#include "base/types.h"
+#include "libc/types.h"
 
 namespace vgpu::preload {
 

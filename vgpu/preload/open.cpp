@@ -48,16 +48,7 @@ int open_generated(const Path& path, int flags) {
   message.kind = (flags & O_ACCMODE) == O_RDONLY ? wire::kind_open_file : wire::kind_open_writer;
   message.data = path.name;
   message.size = static_cast<gp::u32>(strlen(path.name));
-  Answer answer;
-  const int result = call(message, answer);
-  if (result < 0 || answer.fd < 0) {
-    errno = result < 0 ? -result : ENODEV;
-    return -1;
-  }
-  if (!(flags & O_CLOEXEC)) {
-    fcntl(answer.fd, F_SETFD, 0);
-  }
-  return answer.fd;
+  return open_by_call(message, flags);
 }
 
 int open_in_tree(const Path& path, int flags, mode_t mode) {

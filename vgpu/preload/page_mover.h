@@ -7,7 +7,7 @@
 // which may lie in the pages as well.
 #pragma once
 
-#include "base/types.h"
+#include "libc/types.h"
 
 namespace vgpu::preload {
 

@@ -1,7 +1,7 @@
 // Which file names belong to the virtual device.
 #pragma once
 
-#include "base/types.h"
+#include "libc/types.h"
 #include "preload/device.h"
 
 namespace vgpu::preload {

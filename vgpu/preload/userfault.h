@@ -2,7 +2,7 @@
 // while they move (nobody handles them; closing the descriptor lets the writers go on).
 #pragma once
 
-#include "base/types.h"
+#include "libc/types.h"
 
 namespace vgpu::preload {
 

@@ -13,7 +13,7 @@
 // at just that moment is lost.
 #pragma once
 
-#include "base/types.h"
+#include "libc/types.h"
 
 namespace vgpu::preload {
 

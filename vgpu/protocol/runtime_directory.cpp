@@ -1,4 +1,4 @@
-#include "server/runtime_directory.h"
+#include "protocol/runtime_directory.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -10,9 +10,9 @@
 #include <system_error>
 
 #include "base/log.h"
-#include "server/wire.h"
+#include "protocol/wire.h"
 
-namespace vgpu::server {
+namespace vgpu::protocol {
 namespace {
 
 using gp::Error;
@@ -121,4 +121,4 @@ Status RuntimeDirectory::write(const char* name, const std::string& text) const 
   return gp::ok();
 }
 
-}  // namespace vgpu::server
+}  // namespace vgpu::protocol

@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 
-namespace vgpu::server {
+namespace vgpu::protocol {
 
 class RuntimeDirectory {
  public:
@@ -33,4 +33,4 @@ class RuntimeDirectory {
   gp::UniqueFd lock_;
 };
 
-}  // namespace vgpu::server
+}  // namespace vgpu::protocol

@@ -3,7 +3,7 @@
 // The identity of the caller is SO_PEERCRED. Included by the preload: plain C types, no libstdc++.
 #pragma once
 
-#include "base/types.h"
+#include "libc/types.h"
 
 namespace vgpu::wire {
 

@@ -1,6 +1,7 @@
 #include "server/calls.h"
 
 #include <fcntl.h>
+#include <linux/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -12,15 +13,12 @@
 #include "abi/kfd.h"
 #include "base/log.h"
 #include "base/socket.h"
+#include "protocol/ioctl_files.h"
 #include "server/report.h"
 #include "server/text_file.h"
 
 namespace vgpu::server {
 namespace {
-
-// The parts of an ioctl command, as _IOC_NR and _IOC_SIZE take them.
-u32 number_of(u64 command) { return command & 0xff; }
-u32 size_of(u64 command) { return command >> 16 & 0x3fff; }
 
 // A reply whose content is an open file, or an error.
 Outcome answer_with(Call& call, Result<UniqueFd> file) {
@@ -108,21 +106,18 @@ bool is_safe_to_map(const UniqueFd& file, const abi::AllocMemoryArgs& args) {
 
 // True if a passed file goes with this command and is of the right kind.
 bool accepts_file(const Call& call, std::span<const u8> args) {
-  switch (number_of(call.request.argument)) {
-    case abi::kfd_acquire_vm:
-    case abi::kfd_dbg_trap: return true;
-    case abi::kfd_alloc_memory_of_gpu: {
-      abi::AllocMemoryArgs alloc{};
-      std::memcpy(&alloc, args.data(), sizeof alloc);
-      return is_safe_to_map(call.passed_fd, alloc);
-    }
-    default: return false;
+  const u32 nr = _IOC_NR(call.request.argument);
+  if (nr == abi::kfd_alloc_memory_of_gpu) {
+    abi::AllocMemoryArgs alloc{};
+    std::memcpy(&alloc, args.data(), sizeof alloc);
+    return is_safe_to_map(call.passed_fd, alloc);
   }
+  return protocol::file_of_ioctl(nr) == protocol::IoctlFile::in_request;
 }
 
 Outcome ioctl(Call& call) {
   const wire::Request& request = call.request;
-  const u32 size = size_of(request.argument);
+  const u32 size = _IOC_SIZE(request.argument);
   if (request.argument >> 32 || size > wire::kMaxData || request.size != size) {
     return Outcome::malformed;
   }
@@ -136,6 +131,7 @@ Outcome ioctl(Call& call) {
   if (!tid) {
     return Outcome::malformed;
   }
+  call.thread.follow_priority(*tid);
   PeerMemory memory(call.process->pid);
   PeerFiles files(*tid);
   driver::Caller caller;
@@ -163,7 +159,7 @@ Outcome doorbell(Call& call) {
 
 Outcome stats(Call& call) {
   const driver::Stats now = call.services.driver.stats();
-  return answer_with(call, make_text_file(stats_json(now, call.services.config)));
+  return answer_with(call, make_text_file(stats_json(now, call.services.device)));
 }
 
 Outcome inject(Call& call) {
@@ -180,7 +176,7 @@ Outcome stop(Call& call) {
 }
 
 Outcome ping(Call& call) {
-  return answer_with(call, make_text_file(identity_json(call.services.config)));
+  return answer_with(call, make_text_file(identity_json(call.services.device)));
 }
 
 struct Entry {

@@ -6,16 +6,17 @@
 
 #include "base/unique_fd.h"
 #include "driver/driver.h"
+#include "protocol/device_options.h"
+#include "protocol/wire.h"
 #include "server/peer.h"
 #include "server/processes.h"
-#include "server/wire.h"
 
 namespace vgpu::server {
 
 // What handlers may use. Shared by all sessions; outlives them.
 struct Services {
   driver::Driver& driver;
-  const driver::DriverConfig& config;
+  const protocol::DeviceDescription& device;
   Processes& processes;
   std::function<void()> request_stop;
   // Runs `body` with the socket on a thread of its own, which ends when the socket is shut down.

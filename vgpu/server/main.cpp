@@ -9,18 +9,18 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "base/exit_code.h"
 #include "base/log.h"
 #include "base/socket.h"
 #include "driver/profiles.h"
-#include "server/device_options.h"
+#include "protocol/device_options.h"
+#include "protocol/runtime_directory.h"
+#include "server/device_config.h"
 #include "server/options.h"
-#include "server/runtime_directory.h"
 #include "server/server.h"
 
 namespace vgpu::server {
 namespace {
-
-constexpr int kExitFailed = 1, kExitUsage = 2;
 
 // Blocked in every thread and read from a descriptor: the server is stopped by its main loop.
 Result<UniqueFd> take_signals() {
@@ -46,7 +46,7 @@ void raise_descriptor_limit() {
   }
 }
 
-Status open_log(const RuntimeDirectory& directory, LogLevel level) {
+Status open_log(const protocol::RuntimeDirectory& directory, LogLevel level) {
   const int fd = ::open(directory.below("log").c_str(),
                         O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
   if (fd < 0) {
@@ -67,20 +67,22 @@ void tell_starter(int ready_fd, const std::string& text) {
   ::close(ready_fd);
 }
 
-Status run(Options& options) {
+Status run(const Options& options) {
   const UniqueFd signals = TRY(take_signals());  // before any thread exists
   raise_descriptor_limit();
-  const RuntimeDirectory directory = TRY(RuntimeDirectory::claim(options.directory));
+  const protocol::RuntimeDirectory directory =
+      TRY(protocol::RuntimeDirectory::claim(options.directory));
   TRY(open_log(directory, options.log_level));
-  options.device.tree = directory.below(wire::kTreeName);
-  const std::unique_ptr<driver::Driver> driver = TRY(driver::Driver::create(options.device));
+  driver::DriverConfig config = config_of(options.device);
+  config.tree = directory.below(wire::kTreeName);
+  const std::unique_ptr<driver::Driver> driver = TRY(driver::Driver::create(std::move(config)));
   const driver::Profile* profile = driver::find_profile(options.device.profile);
   TRY(directory.write(wire::kMarketingName, profile->marketing_name));
   // The socket appears last: who can connect finds everything in place.
   UniqueFd listener = TRY(listen_on(directory.below(wire::kSocketName)));
   const std::unique_ptr<Server> server =
       TRY(Server::create(*driver, options.device, std::move(listener)));
-  log_info("ready: {}", describe_device(options.device));
+  log_info("ready: {}", protocol::describe_device(options.device));
   tell_starter(options.ready_fd, "ready");
   server->run(signals.get(), options.lifetime_fd);
   return ok();
@@ -98,11 +100,10 @@ int main(int argc, char** argv) {
   keep_freed_memory();
   Result<Options> options = parse_options(argc, argv);
   if (!options) {
-    std::fprintf(stderr, "vgpud: %s\n", options.error().message().c_str());
-    return kExitUsage;
+    return gp::report_error(options.error());
   }
-  if (options->help) {
-    std::fputs(help_text().c_str(), stdout);
+  if (!options->help.empty()) {
+    std::fputs(options->help.c_str(), stdout);
     return 0;
   }
   const Status status = run(*options);
@@ -110,8 +111,7 @@ int main(int argc, char** argv) {
     const std::string message = status.error().message();
     log_error("{}", message);
     tell_starter(options->ready_fd, message);
-    std::fprintf(stderr, "vgpud: %s\n", message.c_str());
-    return kExitFailed;
+    return gp::report_error(status.error());
   }
   return 0;
 }

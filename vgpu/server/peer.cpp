@@ -13,6 +13,7 @@
 #include <string>
 
 #include "base/log.h"
+#include "libc/real_time.h"
 
 namespace vgpu::server {
 namespace {
@@ -83,6 +84,16 @@ Result<pid_t> PeerThread::find(pid_t pid, pid_t tid) {
     claimed_ = tid;
   }
   return found_;
+}
+
+void PeerThread::follow_priority(pid_t tid) {
+  const bool wanted = gp::is_real_time_thread(tid);
+  if (wanted && !entered_) {
+    entered_ = gp::enter_real_time();
+  } else if (!wanted && entered_) {
+    gp::leave_real_time();
+    entered_ = false;
+  }
 }
 
 }  // namespace vgpu::server

@@ -39,9 +39,14 @@ Result<pid_t> find_thread(pid_t pid, pid_t tid);
 class PeerThread {
  public:
   Result<pid_t> find(pid_t pid, pid_t tid);
+  // In the kernel an ioctl runs at its caller's priority. Here the calling thread runs it: it is
+  // real-time if `tid`, which was found, is. It stays so until the next call, so that this finds it
+  // awake soon.
+  void follow_priority(pid_t tid);
 
  private:
   pid_t claimed_ = 0, found_ = 0;
+  bool entered_ = false;
 };
 
 }  // namespace vgpu::server

@@ -4,8 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "server/device_options.h"
-
 namespace vgpu::server {
 namespace {
 
@@ -26,7 +24,9 @@ ordered_json gpu_json(const driver::GpuInfo& gpu) {
           {"runlists", gpu.stats.runlists},
           {"waves_saved", gpu.stats.waves_saved},
           {"waves_restored", gpu.stats.waves_restored},
-          {"saved_bytes", gpu.stats.saved_bytes}};
+          {"saved_bytes", gpu.stats.saved_bytes},
+          {"loans", gpu.stats.loans},
+          {"loans_refused", gpu.stats.loans_refused}};
 }
 
 ordered_json queue_json(const driver::QueueInfo& queue) {
@@ -36,7 +36,7 @@ ordered_json queue_json(const driver::QueueInfo& queue) {
 
 }  // namespace
 
-std::string stats_json(const driver::Stats& stats, const driver::DriverConfig& config) {
+std::string stats_json(const driver::Stats& stats, const protocol::DeviceDescription& device) {
   ordered_json gpus = ordered_json::array();
   for (const driver::GpuInfo& gpu : stats.gpus) {
     gpus.push_back(gpu_json(gpu));
@@ -46,23 +46,23 @@ std::string stats_json(const driver::Stats& stats, const driver::DriverConfig& c
     queues.push_back(queue_json(queue));
   }
   const ordered_json report = {{"schema_version", kSchemaVersion},
-                               {"cost_model", name_of(config.gpu.cost_model)},
+                               {"cost_model", device.cost_model},
                                {"gpus", gpus},
                                {"queues", queues}};
   return report.dump(2) + "\n";
 }
 
-std::string identity_json(const driver::DriverConfig& config) {
+std::string identity_json(const protocol::DeviceDescription& device) {
   const ordered_json identity = {{"schema_version", kSchemaVersion},
                                  {"pid", ::getpid()},
-                                 {"profile", config.profile},
-                                 {"gpus", config.gpus},
-                                 {"cus", config.gpu.cus},
-                                 {"hqds", config.gpu.hqds},
-                                 {"vram_bytes", config.vram_bytes},
-                                 {"kfd", name_of(config.kfd)},
-                                 {"cost_model", name_of(config.gpu.cost_model)},
-                                 {"description", describe_device(config)}};
+                                 {"profile", device.profile},
+                                 {"gpus", device.gpus},
+                                 {"cus", device.cus},
+                                 {"hqds", device.hqds},
+                                 {"vram_bytes", device.vram_bytes},
+                                 {"kfd", device.kfd},
+                                 {"cost_model", device.cost_model},
+                                 {"description", protocol::describe_device(device)}};
   return identity.dump(2) + "\n";
 }
 

@@ -9,8 +9,8 @@
 #include <system_error>
 
 #include "base/log.h"
-#include "base/short_slices.h"
 #include "base/socket.h"
+#include "libc/short_slices.h"
 #include "server/session.h"
 
 namespace vgpu::server {
@@ -23,9 +23,9 @@ constexpr unsigned kShutdownSeconds = 15;
 }  // namespace
 
 Result<std::unique_ptr<Server>> Server::create(driver::Driver& driver,
-                                               const driver::DriverConfig& config,
+                                               const protocol::DeviceDescription& device,
                                                UniqueFd listener) {
-  std::unique_ptr<Server> self(new Server(driver, config, std::move(listener)));
+  std::unique_ptr<Server> self(new Server(driver, std::move(listener)));
   self->stop_requested_.reset(::eventfd(0, EFD_CLOEXEC));
   if (!self->stop_requested_) {
     return Error{errno, "eventfd", ""};
@@ -33,7 +33,7 @@ Result<std::unique_ptr<Server>> Server::create(driver::Driver& driver,
   self->processes_ = TRY(Processes::create([&driver](pid_t pid) { driver.process_exited(pid); }));
   const int stop = self->stop_requested_.get();
   self->services_.reset(
-      new Services{driver, config, *self->processes_, [stop] { ::eventfd_write(stop, 1); },
+      new Services{driver, device, *self->processes_, [stop] { ::eventfd_write(stop, 1); },
                    [server = self.get()](UniqueFd socket, std::function<void(int)> body) {
                      server->spawn(std::move(socket), std::move(body));
                    }});

@@ -14,7 +14,7 @@ namespace vgpu::server {
 class Server {
  public:
   static Result<std::unique_ptr<Server>> create(driver::Driver& driver,
-                                                const driver::DriverConfig& config,
+                                                const protocol::DeviceDescription& device,
                                                 UniqueFd listener);
   ~Server();
 
@@ -29,15 +29,14 @@ class Server {
     bool done = false;
   };
 
-  Server(driver::Driver& driver, const driver::DriverConfig& config, UniqueFd listener)
-      : driver_(driver), config_(config), listener_(std::move(listener)) {}
+  Server(driver::Driver& driver, UniqueFd listener)
+      : driver_(driver), listener_(std::move(listener)) {}
   void accept_one();
   void spawn(UniqueFd socket, std::function<void(int)> body);
   void join_finished();
   void close_all();
 
   driver::Driver& driver_;
-  const driver::DriverConfig& config_;
   UniqueFd listener_;
   UniqueFd stop_requested_;
   std::unique_ptr<Processes> processes_;

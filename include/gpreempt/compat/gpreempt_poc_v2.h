@@ -1,8 +1,9 @@
 /*
  * The early API, second form: the first form and four calls that were meant for a patched driver.
- * Without the patches the first two use the best mechanism this machine has, and the last two do
- * what can be done or fail with ENOTSUP. What is done instead is said once on standard error, as
- * failures are (see gpreempt_poc.h).
+ * With gpreempt's patches (docs/kernel.md) they use the driver's own calls. Without them the first
+ * two use the best mechanism this machine has, and the last two do what can be done or fail with
+ * ENOTSUP. What is done instead is said once on standard error, as failures are (see
+ * gpreempt_poc.h).
  */
 #ifndef GPREEMPT_COMPAT_GPREEMPT_POC_V2_H
 #define GPREEMPT_COMPAT_GPREEMPT_POC_V2_H
@@ -13,10 +14,11 @@
 extern "C" {
 #endif
 
-/* Takes queues off the hardware: gpreempt_suspend_queues() where the driver has no such call. */
+/* Takes queues off the hardware as gpreempt_suspend_queues() does: all at once by one call of a
+ * patched driver. */
 GPREEMPT_POC_API int gpreempt_batch_unmap_queues(uint32_t* qids, uint32_t num, uint32_t grace_us);
 
-/* Puts them back: gpreempt_resume_queues() where the driver has no such call. */
+/* Puts them back, as gpreempt_resume_queues() does. */
 GPREEMPT_POC_API int gpreempt_fast_remap_queues(uint32_t* qids, uint32_t num);
 
 /* Sets aside hardware slots for online queues on a GPU, or on all with gpu_id 0, until the process
@@ -31,7 +33,7 @@ typedef struct gpreempt_hqd_status {
   uint32_t total;
   uint32_t active; /* occupied now */
   uint32_t free;
-  uint32_t online_reserved; /* 0: nothing can be reserved without the patches */
+  uint32_t online_reserved; /* by whomever; without the patches none */
   uint32_t offline_used;    /* occupied by queues of offline processes */
 } gpreempt_hqd_status_t;
 

@@ -1,4 +1,4 @@
-#include "report/files.h"
+#include "base/files.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 
 #include "base/unique_fd.h"
 
-namespace gp::report {
+namespace gp {
 namespace {
 
 Status write_all(int fd, std::string_view content, const std::string& path) {
@@ -29,7 +29,10 @@ Status write_all(int fd, std::string_view content, const std::string& path) {
 }  // namespace
 
 Result<std::string> read_file(const std::string& path) {
-  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  UniqueFd file;
+  do {
+    file.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  } while (!file && errno == EINTR);
   if (!file) {
     return Error{errno, fmt::format("cannot open {}", path), ""};
   }
@@ -64,4 +67,4 @@ Status write_file(const std::string& path, std::string_view content) {
   return written;
 }
 
-}  // namespace gp::report
+}  // namespace gp

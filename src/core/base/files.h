@@ -6,11 +6,12 @@
 
 #include "base/result.h"
 
-namespace gp::report {
+namespace gp {
 
+// Files of the kernel, whose size is not known beforehand, can be read too.
 Result<std::string> read_file(const std::string& path);
 
 // Readers see the old content or the new, never a part.
 Status write_file(const std::string& path, std::string_view content);
 
-}  // namespace gp::report
+}  // namespace gp

@@ -7,7 +7,7 @@
 #include <array>
 #include <optional>
 
-#include "base/types.h"
+#include "libc/types.h"
 
 namespace gp {
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <string>
 
 namespace gp {
@@ -23,6 +24,17 @@ const char* name(LogLevel level) {
 }
 
 }  // namespace
+
+Result<LogLevel> parse_log_level(std::string_view text) {
+  for (const LogLevel level :
+       {LogLevel::debug, LogLevel::info, LogLevel::warning, LogLevel::error}) {
+    if (text == name(level)) {
+      return level;
+    }
+  }
+  return Error{EINVAL, fmt::format("'{}' is not a log level", text),
+               "debug, info, warning or error"};
+}
 
 void set_log_fd(int fd) { log_fd = fd; }
 void set_log_level(LogLevel level) { lowest = level; }

@@ -7,9 +7,13 @@
 #include <string_view>
 #include <utility>
 
+#include "base/result.h"
+
 namespace gp {
 
 enum class LogLevel { debug, info, warning, error };
+// By its name; EINVAL, with those there are, if it is none.
+Result<LogLevel> parse_log_level(std::string_view text);
 
 // Where lines go (default: standard error) and which are dropped (default: below info).
 void set_log_fd(int fd);

@@ -95,7 +95,7 @@ Result<PeerIdentity> identify_peer(int socket) {
   if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size)) {
     return failure("SO_PEERCRED");
   }
-  PeerIdentity peer{credentials.pid, credentials.uid, UniqueFd()};
+  PeerIdentity peer{credentials.pid, credentials.uid, credentials.gid, UniqueFd()};
   int pidfd = -1;
   size = sizeof pidfd;
   if (::getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &size) == 0) {

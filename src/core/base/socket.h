@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "base/types.h"
 #include "base/unique_fd.h"
+#include "libc/types.h"
 
 namespace gp {
 
@@ -24,6 +24,7 @@ Result<UniqueFd> accept_from(int listener);
 struct PeerIdentity {
   pid_t pid = 0;  // at the time of connect(), in our pid namespace; 0: not visible from here
   uid_t uid = 0;
+  gid_t gid = 0;
   UniqueFd pidfd;  // of that process; empty if it has gone already
 };
 Result<PeerIdentity> identify_peer(int socket);

@@ -1,10 +1,10 @@
-#include "cli/text_table.h"
+#include "base/text_table.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace gp::cli {
+namespace gp {
 namespace {
 
 constexpr std::size_t kGap = 2;
@@ -54,7 +54,7 @@ std::string layout(const std::vector<Column>& columns, const std::vector<Row>& r
       if (i > 0) {
         line.append(kGap, ' ');
       }
-      if (i + 1 == columns.size()) {
+      if (i + 1 == columns.size() && !columns[i].right) {
         line += shorten(cell, std::max(kNarrowest, width - std::min(width, line.size())));
       } else {
         line += columns[i].right ? fmt::format("{:>{}}", cell, widths[i])
@@ -71,4 +71,4 @@ std::string layout(const std::vector<Column>& columns, const std::vector<Row>& r
   return text;
 }
 
-}  // namespace gp::cli
+}  // namespace gp

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace gp::cli {
+namespace gp {
 
 constexpr std::size_t kTableWidth = 100;
 
@@ -14,7 +14,8 @@ struct Column {
 };
 using Row = std::vector<std::string>;
 
-// Columns as wide as their widest cell; the last one is cut so that a line is at most `width` wide.
+// Columns as wide as their widest cell; the last one, if it is text, is cut so that a line is at
+// most `width` wide.
 // Control characters, which a process can put into its own name, are shown as '?'.
 std::string layout(const std::vector<Column>& columns, const std::vector<Row>& rows,
                    std::size_t width = kTableWidth);
@@ -24,4 +25,4 @@ std::string shorten(std::string text, std::size_t width);
 
 std::string printable(std::string text);
 
-}  // namespace gp::cli
+}  // namespace gp

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "base/types.h"
+#include "libc/types.h"
 
 namespace gp {
 

@@ -1,4 +1,4 @@
-#include "control/client.h"
+#include "client/client.h"
 
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -7,9 +7,9 @@
 #include <cerrno>
 
 #include "base/socket.h"
-#include "control/socket_path.h"
+#include "wire/socket_path.h"
 
-namespace gp::control {
+namespace gp::wire {
 namespace {
 
 Status status_of(std::span<const u8> content, const Header& header) {
@@ -107,4 +107,4 @@ Result<std::string> Client::text(Kind kind) {
   }
 }
 
-}  // namespace gp::control
+}  // namespace gp::wire

@@ -7,9 +7,9 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
-#include "control/frame.h"
+#include "client/frame.h"
 
-namespace gp::control {
+namespace gp::wire {
 
 class Client {
  public:
@@ -23,7 +23,7 @@ class Client {
     message.header.sequence = ++sequence_;
     return ask_bytes(bytes_of(message));
   }
-  // Sends a message without content (status, trace, reload) and waits for the text it is answered
+  // Sends a message without content (status, trace) and waits for the text it is answered
   // with; an error for a `result`.
   Result<std::string> text(Kind kind);
 
@@ -45,4 +45,4 @@ class Client {
   u32 sequence_ = 0;
 };
 
-}  // namespace gp::control
+}  // namespace gp::wire

@@ -1,6 +1,6 @@
-#include "control/frame.h"
+#include "client/frame.h"
 
-namespace gp::control {
+namespace gp::wire {
 
 std::vector<u8> text_message(std::string_view part, u32 sequence) {
   Header header{.kind = Kind::text, .sequence = sequence};
@@ -23,4 +23,4 @@ std::vector<std::vector<u8>> text_messages(std::string_view text, u32 sequence) 
   return messages;
 }
 
-}  // namespace gp::control
+}  // namespace gp::wire

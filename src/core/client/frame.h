@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "base/types.h"
-#include "control/wire.h"
+#include "libc/types.h"
+#include "wire/wire.h"
 
-namespace gp::control {
+namespace gp::wire {
 
 // The header, if it is one of ours and says how long the message is. Nothing else is believed.
 inline std::optional<Header> header_of(std::span<const u8> message) {
@@ -60,4 +60,4 @@ constexpr std::size_t kTextPerMessage = kMaxMessage - sizeof(Header);
 std::vector<u8> text_message(std::string_view part, u32 sequence);
 std::vector<std::vector<u8>> text_messages(std::string_view text, u32 sequence);
 
-}  // namespace gp::control
+}  // namespace gp::wire

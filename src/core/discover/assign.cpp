@@ -154,39 +154,4 @@ bool assign_readings(Process& process, std::vector<Queue> readings, const Creati
   return same;
 }
 
-void add_known_rings(Snapshot& snapshot, const ProcessKey& key, std::span<const KnownRing> rings) {
-  const auto process = std::ranges::find(snapshot.processes, key, &Process::key);
-  if (process == snapshot.processes.end()) {
-    return;
-  }
-  for (const KnownRing& ring : rings) {
-    const auto is_ring = [&](const Queue& queue) {
-      return queue.gpu_id == ring.gpu_id && queue.ring_base == ring.ring_base;
-    };
-    auto& queues = process->queues;
-    auto queue = std::ranges::find(queues, ring.queue_id, &Queue::queue_id);
-    if (queue == queues.end()) {
-      // Shown by debugfs without its id, or newer than the snapshot.
-      queue = std::ranges::find_if(
-          queues, [&](const Queue& each) { return !each.queue_id && is_ring(each); });
-    }
-    if (queue == queues.end()) {
-      queue = queues.insert(queues.end(), Queue{});
-    }
-    queue->queue_id = ring.queue_id;
-    queue->gpu_id = ring.gpu_id;
-    if (queue->type == QueueType::unknown || queue->type == QueueType::sdma) {
-      queue->type = ring.type;
-    }
-    queue->ring_base = ring.ring_base;
-    queue->ring_bytes = ring.ring_bytes;
-    const auto reading = std::ranges::find_if(process->unassigned, is_ring);
-    if (reading != process->unassigned.end()) {
-      take_reading(*queue, *reading);
-      process->unassigned.erase(reading);
-    }
-  }
-  sort_queues(process->queues);
-}
-
 }  // namespace gp::discover

@@ -13,8 +13,6 @@
 namespace gp::discover {
 namespace {
 
-constexpr WorkClass kClasses[] = {WorkClass::offline, WorkClass::normal, WorkClass::online};
-
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 bool is_alphanumeric(char c) {
   return (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'z');
@@ -118,7 +116,7 @@ Result<u32> threshold(const char* variable, u32 fallback) {
 }  // namespace
 
 std::optional<WorkClass> parse_class(std::string_view text) {
-  for (const WorkClass work_class : kClasses) {
+  for (const WorkClass work_class : kWorkClasses) {
     if (same_text(text, name(work_class))) {
       return work_class;
     }

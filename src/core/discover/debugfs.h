@@ -11,7 +11,7 @@
 #include "discover/mqds.h"
 #include "discover/rls.h"
 #include "discover/topology.h"
-#include "kfd/os.h"
+#include "os/os.h"
 
 namespace gp::discover {
 
@@ -22,7 +22,7 @@ struct Debugfs {
   std::optional<Rls> rls;
   std::vector<std::string> warnings;
 };
-Debugfs read_debugfs(kfd::Os& os, const std::string& directory);
+Debugfs read_debugfs(Os& os, const std::string& directory);
 
 // A queue as debugfs shows it.
 struct QueueReading {

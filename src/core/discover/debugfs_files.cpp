@@ -28,7 +28,7 @@ void warn_of_damage(Debugfs& result, const char* name, u32 lines) {
 
 }  // namespace
 
-Debugfs read_debugfs(kfd::Os& os, const std::string& directory) {
+Debugfs read_debugfs(Os& os, const std::string& directory) {
   Debugfs result;
   std::map<int, std::vector<std::string_view>> unreadable;
   const auto read = [&](std::string_view name) {

@@ -3,14 +3,13 @@
 
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/result.h"
 #include "discover/snapshot.h"
-#include "kfd/os.h"
+#include "os/os.h"
 
 namespace gp::discover {
 
@@ -48,20 +47,8 @@ struct Sources {
 Result<ClassConfig> class_config_from_environment();
 
 // Fails with ENOENT if there is nothing to read: neither a KFD in sysfs nor its debugfs.
-Result<Snapshot> take_snapshot(kfd::Os& os, const Paths& paths, const ClassConfig& classes,
+Result<Snapshot> take_snapshot(Os& os, const Paths& paths, const ClassConfig& classes,
                                const Sources& sources);
-
-// Queue ids with ring addresses, from one who asked the driver: the debugger's queue snapshot. This
-// is what joins debugfs with queue ids for certain.
-struct KnownRing {
-  u32 queue_id = 0;
-  u32 gpu_id = 0;
-  QueueType type = QueueType::unknown;
-  u64 ring_base = 0;
-  u64 ring_bytes = 0;
-};
-void add_known_rings(Snapshot& snapshot, const ProcessKey& process,
-                     std::span<const KnownRing> rings);
 
 // What to look for; an empty field matches everything.
 struct Filter {
@@ -81,13 +68,11 @@ std::vector<Found> find(const Snapshot& snapshot, const Filter& filter);
 const Process* find_process(const Snapshot& snapshot, pid_t pid);
 
 // Reads /proc/<pid>/stat; ESRCH if there is no such process or it is a zombie.
-Result<ProcessKey> process_key(kfd::Os& os, const Paths& paths, pid_t pid);
+Result<ProcessKey> process_key(Os& os, const Paths& paths, pid_t pid);
 
-// The pid a process has in its own pid namespace: the container's name for it. `pid` is ours.
-Result<pid_t> pid_inside(kfd::Os& os, const Paths& paths, pid_t pid);
-// The other way round: our pid of the process that is `inner` in the namespace that `neighbour`, a
-// process of the same container, lives in. ESRCH if there is none.
-Result<pid_t> pid_outside(kfd::Os& os, const Paths& paths, pid_t inner, pid_t neighbour);
+// Our pid of the process that is `inner` in the pid namespace that `neighbour`, a process of the
+// same container, lives in. ESRCH if there is none.
+Result<pid_t> pid_outside(Os& os, const Paths& paths, pid_t inner, pid_t neighbour);
 
 // Reports queues that appear and vanish, within 100 ms, without debugfs.
 struct QueueEvent {
@@ -99,7 +84,7 @@ struct QueueEvent {
 // For one thread at a time. What makes it wake up, and when it does not, is said in watch.cpp.
 class Watch {
  public:
-  static Result<std::unique_ptr<Watch>> create(kfd::Os& os, const Paths& paths);
+  static Result<std::unique_ptr<Watch>> create(Os& os, const Paths& paths);
   virtual ~Watch() = default;
   // Readable when take_events() may have something; for poll and epoll.
   virtual int fd() const = 0;

@@ -1,3 +1,4 @@
+// Finding in a snapshot: which queues and processes a filter means.
 #include <algorithm>
 
 #include "discover/discover.h"

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "base/types.h"
+#include "libc/types.h"
 
 namespace gp::discover {
 

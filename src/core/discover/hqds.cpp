@@ -23,11 +23,7 @@ enum class Block { none, hiq, compute, sdma };
 class HqdsParser {
  public:
   Hqds parse(std::string_view text) {
-    Lines lines(text);
-    while (const auto line = lines.next()) {
-      take_line(*line);
-    }
-    if (lines.cut()) {
+    if (!each_line(text, [this](std::string_view line) { take_line(line); })) {
       damaged();
     }
     end_node();

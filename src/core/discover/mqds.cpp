@@ -28,11 +28,7 @@ bool has_fields(u32 address) {
 class MqdsParser {
  public:
   Mqds parse(std::string_view text) {
-    Lines lines(text);
-    while (const auto line = lines.next()) {
-      take_line(*line);
-    }
-    if (lines.cut()) {
+    if (!each_line(text, [this](std::string_view line) { take_line(line); })) {
       ++result_.damaged_lines;
     }
     end_queue();

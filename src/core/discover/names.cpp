@@ -1,3 +1,4 @@
+// The words for what a snapshot says, as people read and write them.
 #include <fmt/format.h>
 
 #include "discover/snapshot.h"
@@ -12,15 +13,6 @@ const char* name(QueueType type) {
     case QueueType::unknown: break;
   }
   return "unknown";
-}
-
-const char* name(WorkClass work_class) {
-  switch (work_class) {
-    case WorkClass::offline: return "offline";
-    case WorkClass::online: return "online";
-    case WorkClass::normal: break;
-  }
-  return "normal";
 }
 
 // 90402 is major 9, minor 4, stepping 2; the last two are hex digits of the name: 90010 is gfx90a.

@@ -13,11 +13,11 @@ namespace {
 // PROC_PID_INIT_INO, include/linux/proc_ns.h: the first namespace's number never changes.
 constexpr std::string_view kFirstPidNamespace = "pid:[4026531836]";
 
-Result<std::string> namespace_of(kfd::Os& os, const Paths& paths, std::string_view process) {
+Result<std::string> namespace_of(Os& os, const Paths& paths, std::string_view process) {
   return os.read_link(fmt::format("{}/{}/ns/pid", paths.proc, process));
 }
 
-Result<std::vector<pid_t>> namespace_pids(kfd::Os& os, const Paths& paths, pid_t pid) {
+Result<std::vector<pid_t>> namespace_pids(Os& os, const Paths& paths, pid_t pid) {
   const std::string text = TRY(os.read_file(fmt::format("{}/{}/status", paths.proc, pid)));
   std::vector<pid_t> pids = parse_status(text).namespace_pids;
   if (pids.empty()) {
@@ -28,13 +28,13 @@ Result<std::vector<pid_t>> namespace_pids(kfd::Os& os, const Paths& paths, pid_t
 
 }  // namespace
 
-bool is_kernels_sysfs(kfd::Os& os, const Paths& paths) {
+bool is_kernels_sysfs(Os& os, const Paths& paths) {
   const auto directory = os.status(fmt::format("{}/proc", paths.sysfs));
   const auto root = os.status("/sys");
   return directory && root && directory->is_sysfs && directory->device == root->device;
 }
 
-bool sysfs_pids_are_ours(kfd::Os& os, const Paths& paths) {
+bool sysfs_pids_are_ours(Os& os, const Paths& paths) {
   if (!is_kernels_sysfs(os, paths)) {
     return true;
   }
@@ -42,15 +42,11 @@ bool sysfs_pids_are_ours(kfd::Os& os, const Paths& paths) {
   return !ours || *ours == kFirstPidNamespace;
 }
 
-bool processes_are_hidden(kfd::Os& os, const Paths& paths) {
+bool processes_are_hidden(Os& os, const Paths& paths) {
   return !os.read_file(fmt::format("{}/1/stat", paths.proc));
 }
 
-Result<pid_t> pid_inside(kfd::Os& os, const Paths& paths, pid_t pid) {
-  return TRY(namespace_pids(os, paths, pid)).back();
-}
-
-Result<pid_t> pid_outside(kfd::Os& os, const Paths& paths, pid_t inner, pid_t neighbour) {
+Result<pid_t> pid_outside(Os& os, const Paths& paths, pid_t inner, pid_t neighbour) {
   const std::string wanted = TRY(namespace_of(os, paths, std::to_string(neighbour)));
   for (const std::string& name : TRY(os.list_directory(paths.proc))) {
     const auto pid = narrow<pid_t>(decimal(name));

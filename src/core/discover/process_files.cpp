@@ -94,7 +94,7 @@ std::string printable_command(std::string_view cmdline) {
   return command;
 }
 
-Result<ProcessKey> process_key(kfd::Os& os, const Paths& paths, pid_t pid) {
+Result<ProcessKey> process_key(Os& os, const Paths& paths, pid_t pid) {
   const auto text = os.read_file(path_of(paths.proc, pid, "stat"));
   const auto stat = text ? parse_stat(*text) : std::nullopt;
   if (!stat || is_dead(stat->state)) {
@@ -103,8 +103,7 @@ Result<ProcessKey> process_key(kfd::Os& os, const Paths& paths, pid_t pid) {
   return ProcessKey{pid, stat->start_time};
 }
 
-Result<ProcessFacts> read_process(kfd::Os& os, const std::string& proc, pid_t pid,
-                                  bool with_cgroup) {
+Result<ProcessFacts> read_process(Os& os, const std::string& proc, pid_t pid, bool with_cgroup) {
   const Paths paths{.sysfs = "", .debugfs = "", .proc = proc, .live = true};
   ProcessFacts facts;
   facts.key = TRY(process_key(os, paths, pid));

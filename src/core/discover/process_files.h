@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "discover/discover.h"
-#include "kfd/os.h"
+#include "os/os.h"
 
 namespace gp::discover {
 
@@ -44,7 +44,6 @@ struct ProcessFacts {
   std::optional<std::string> environ;
   std::string cgroup;  // only if asked for
 };
-Result<ProcessFacts> read_process(kfd::Os& os, const std::string& proc, pid_t pid,
-                                  bool with_cgroup);
+Result<ProcessFacts> read_process(Os& os, const std::string& proc, pid_t pid, bool with_cgroup);
 
 }  // namespace gp::discover

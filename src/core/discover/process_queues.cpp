@@ -12,7 +12,7 @@ namespace {
 // enum kfd_queue_type, kfd_priv.h:428.
 constexpr u64 kTypeCompute = 0, kTypeSdma = 1, kTypeSdmaXgmi = 4, kTypeSdmaByEngine = 5;
 
-std::optional<u64> read_number(kfd::Os& os, const std::string& path) {
+std::optional<u64> read_number(Os& os, const std::string& path) {
   const auto text = os.read_file(path);
   return text ? decimal(*text) : std::nullopt;
 }
@@ -30,7 +30,7 @@ QueueType queue_type_of(std::string_view type_file) {
   return type == kTypeSdmaXgmi ? QueueType::sdma_xgmi : QueueType::unknown;
 }
 
-Result<std::vector<pid_t>> list_processes(kfd::Os& os, const std::string& sysfs) {
+Result<std::vector<pid_t>> list_processes(Os& os, const std::string& sysfs) {
   const std::vector<std::string> names = TRY(os.list_directory(fmt::format("{}/proc", sysfs)));
   std::vector<pid_t> pids;
   for (const std::string& name : names) {
@@ -41,7 +41,7 @@ Result<std::vector<pid_t>> list_processes(kfd::Os& os, const std::string& sysfs)
   return pids;
 }
 
-Result<std::vector<u32>> list_queue_ids(kfd::Os& os, const std::string& sysfs, pid_t pid) {
+Result<std::vector<u32>> list_queue_ids(Os& os, const std::string& sysfs, pid_t pid) {
   const auto names = TRY(os.list_directory(fmt::format("{}/proc/{}/queues", sysfs, pid)));
   std::vector<u32> ids;
   for (const std::string& name : names) {
@@ -56,8 +56,7 @@ std::string queue_directory(const std::string& sysfs, pid_t pid, u32 queue_id) {
   return fmt::format("{}/proc/{}/queues/{}", sysfs, pid, queue_id);
 }
 
-std::optional<SysfsQueue> read_queue(kfd::Os& os, const std::string& sysfs, pid_t pid,
-                                     u32 queue_id) {
+std::optional<SysfsQueue> read_queue(Os& os, const std::string& sysfs, pid_t pid, u32 queue_id) {
   std::string path = queue_directory(sysfs, pid, queue_id);
   const std::size_t length = path.size();
   path += "/gpuid";
@@ -77,7 +76,7 @@ std::optional<SysfsQueue> read_queue(kfd::Os& os, const std::string& sysfs, pid_
   return queue;
 }
 
-GpuUse read_gpu_use(kfd::Os& os, const std::string& sysfs, pid_t pid, u32 gpu_id, bool occupancy) {
+GpuUse read_gpu_use(Os& os, const std::string& sysfs, pid_t pid, u32 gpu_id, bool occupancy) {
   const std::string base = fmt::format("{}/proc/{}", sysfs, pid);
   GpuUse use;
   use.gpu_id = gpu_id;

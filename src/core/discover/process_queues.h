@@ -13,7 +13,7 @@
 
 #include "base/result.h"
 #include "discover/discover.h"
-#include "kfd/os.h"
+#include "os/os.h"
 
 namespace gp::discover {
 
@@ -27,14 +27,13 @@ struct SysfsQueue {
 QueueType queue_type_of(std::string_view type_file);
 
 // All pids there; ENOENT if there is no KFD.
-Result<std::vector<pid_t>> list_processes(kfd::Os& os, const std::string& sysfs);
+Result<std::vector<pid_t>> list_processes(Os& os, const std::string& sysfs);
 // ENOENT if the process has gone. A queue that goes while it is read is left out.
-Result<std::vector<u32>> list_queue_ids(kfd::Os& os, const std::string& sysfs, pid_t pid);
-std::optional<SysfsQueue> read_queue(kfd::Os& os, const std::string& sysfs, pid_t pid,
-                                     u32 queue_id);
+Result<std::vector<u32>> list_queue_ids(Os& os, const std::string& sysfs, pid_t pid);
+std::optional<SysfsQueue> read_queue(Os& os, const std::string& sysfs, pid_t pid, u32 queue_id);
 std::string queue_directory(const std::string& sysfs, pid_t pid, u32 queue_id);
 
 // Use of one GPU. Occupancy reads its registers: only on request.
-GpuUse read_gpu_use(kfd::Os& os, const std::string& sysfs, pid_t pid, u32 gpu_id, bool occupancy);
+GpuUse read_gpu_use(Os& os, const std::string& sysfs, pid_t pid, u32 gpu_id, bool occupancy);
 
 }  // namespace gp::discover

@@ -15,11 +15,7 @@ constexpr u32 kPacketType3 = 3;
 class RlsParser {
  public:
   Rls parse(std::string_view text) {
-    Lines lines(text);
-    while (const auto line = lines.next()) {
-      take_line(*line);
-    }
-    if (lines.cut()) {
+    if (!each_line(text, [this](std::string_view line) { take_line(line); })) {
       damaged();
     }
     end_node();

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/types.h"
+#include "libc/types.h"
 
 namespace gp::discover {
 

@@ -5,34 +5,18 @@
 
 #include <sys/types.h>
 
-#include <compare>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "base/types.h"
+#include "libc/types.h"
+#include "model/keys.h"
+#include "model/work_class.h"
 
 namespace gp::discover {
 
-// A process, safe against pid reuse. `pid` is the one of our own pid namespace.
-struct ProcessKey {
-  pid_t pid = 0;
-  u64 start_time = 0;  // field 22 of /proc/<pid>/stat, clock ticks since boot; 0 if unknown
-  auto operator<=>(const ProcessKey&) const = default;
-};
-
-// A queue. KFD's ids are small, per process and used again: an id alone never names a queue.
-struct QueueKey {
-  ProcessKey process;
-  u32 queue_id = 0;
-  auto operator<=>(const QueueKey&) const = default;
-};
-
 enum class QueueType { compute, sdma, sdma_xgmi, unknown };
 const char* name(QueueType type);
-
-enum class WorkClass { offline, normal, online };
-const char* name(WorkClass work_class);
 
 struct Node {
   u32 node_id = 0;  // the number of its directory in the topology
@@ -90,7 +74,7 @@ struct Process {
   std::vector<GpuUse> gpus;
   std::vector<Queue> queues;  // by gpu, then queue id
   // Readings of debugfs, which names no queue ids: they belong to some of `queues`, but it is not
-  // known to which. add_known_rings() can tell.
+  // known to which.
   std::vector<Queue> unassigned;
   // False inside a container: key.pid is the host's then and may be another process's here.
   bool pid_is_ours = true;

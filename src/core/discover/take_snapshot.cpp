@@ -22,7 +22,7 @@ constexpr int kAttempts = 3;  // while queues come and go between reading sysfs 
 
 class SnapshotTaker {
  public:
-  SnapshotTaker(kfd::Os& os, const Paths& paths, const ClassConfig& classes, const Sources& sources)
+  SnapshotTaker(Os& os, const Paths& paths, const ClassConfig& classes, const Sources& sources)
       : os_(os), paths_(paths), classes_(classes), sources_(sources) {}
 
   // False if the sources do not agree: queues have come or gone meanwhile.
@@ -192,7 +192,7 @@ class SnapshotTaker {
     return *are_hidden_;
   }
 
-  kfd::Os& os_;
+  Os& os_;
   const Paths& paths_;
   const ClassConfig& classes_;
   const Sources& sources_;
@@ -207,7 +207,7 @@ class SnapshotTaker {
 
 }  // namespace
 
-Result<Snapshot> take_snapshot(kfd::Os& os, const Paths& paths, const ClassConfig& classes,
+Result<Snapshot> take_snapshot(Os& os, const Paths& paths, const ClassConfig& classes,
                                const Sources& sources) {
   SnapshotTaker taker(os, paths, classes, sources);
   bool agree = taker.attempt();

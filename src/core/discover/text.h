@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "base/types.h"
+#include "libc/types.h"
 
 namespace gp::discover {
 
@@ -31,6 +31,16 @@ class Lines {
  private:
   std::string_view rest_;
 };
+
+// Gives each whole line to `take`; false if the last one was cut.
+template <class Take>
+bool each_line(std::string_view text, Take take) {
+  Lines lines(text);
+  while (const auto line = lines.next()) {
+    take(*line);
+  }
+  return !lines.cut();
+}
 
 std::string_view trim(std::string_view text);
 

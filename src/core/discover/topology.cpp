@@ -93,7 +93,7 @@ NodeProperties parse_properties(std::string_view text) {
   return result;
 }
 
-Result<Topology> read_topology(kfd::Os& os, const std::string& sysfs) {
+Result<Topology> read_topology(Os& os, const std::string& sysfs) {
   const std::string base = fmt::format("{}/topology/nodes", sysfs);
   const std::vector<std::string> names = TRY(os.list_directory(base));
   Topology topology;

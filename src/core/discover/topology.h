@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 #include "discover/discover.h"
-#include "kfd/os.h"
+#include "os/os.h"
 
 namespace gp::discover {
 
@@ -41,6 +41,6 @@ struct Topology {
   std::vector<std::string> warnings;
 };
 // Fails only if there is no topology at all.
-Result<Topology> read_topology(kfd::Os& os, const std::string& sysfs);
+Result<Topology> read_topology(Os& os, const std::string& sysfs);
 
 }  // namespace gp::discover

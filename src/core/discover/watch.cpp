@@ -47,7 +47,7 @@ void drain(int fd) {
 
 class SystemWatch final : public Watch {
  public:
-  SystemWatch(kfd::Os& os, Paths paths) : os_(os), paths_(std::move(paths)) {}
+  SystemWatch(Os& os, Paths paths) : os_(os), paths_(std::move(paths)) {}
 
   Status start() {
     TRY(list_processes(os_, paths_.sysfs));
@@ -268,7 +268,7 @@ class SystemWatch final : public Watch {
     return stale_.empty() ? idle_period_ : kPollPeriod;
   }
 
-  kfd::Os& os_;
+  Os& os_;
   const Paths paths_;
   UniqueFd epoll_, timer_, device_;
   bool pids_are_ours_ = true;
@@ -283,7 +283,7 @@ class SystemWatch final : public Watch {
 
 }  // namespace
 
-Result<std::unique_ptr<Watch>> Watch::create(kfd::Os& os, const Paths& paths) {
+Result<std::unique_ptr<Watch>> Watch::create(Os& os, const Paths& paths) {
   auto watch = std::make_unique<SystemWatch>(os, paths);
   TRY(watch->start());
   return std::unique_ptr<Watch>(std::move(watch));

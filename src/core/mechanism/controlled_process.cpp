@@ -1,4 +1,4 @@
-#include "mechanism/job.h"
+#include "mechanism/controlled_process.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -32,9 +32,9 @@ bool is_final(int code) {
   return code == EINVAL || code == ENOENT || code == ESRCH || code == E2BIG;
 }
 
-bool Job::has_ended() const { return is_readable(pidfd_.get()); }
+bool ControlledProcess::has_ended() const { return is_readable(pidfd_.get()); }
 
-Status Job::reserve(LeaseId lease, std::span<const u32> ids) {
+Status ControlledProcess::reserve(LeaseId lease, std::span<const u32> ids) {
   if (whole_ != 0) {
     return held_error(process_.pid, "every queue", whole_);
   }
@@ -57,52 +57,54 @@ Status Job::reserve(LeaseId lease, std::span<const u32> ids) {
   return ok();
 }
 
-void Job::release(LeaseId lease) {
+void ControlledProcess::release(LeaseId lease) {
   if (whole_ == lease) {
     whole_ = 0;
   }
   std::erase_if(holders_, [&](const auto& holder) { return holder.second == lease; });
 }
 
-bool Job::is_held_besides(LeaseId lease) const {
+bool ControlledProcess::is_held_besides(LeaseId lease) const {
   return (whole_ != 0 && whole_ != lease) ||
          std::any_of(holders_.begin(), holders_.end(),
                      [&](const auto& holder) { return holder.second != lease; });
 }
 
-Status Job::attach(std::optional<Id> wanted, bool held) {
+Status ControlledProcess::attach(std::optional<Mechanism> wanted, bool held) {
   const std::lock_guard lock(call_mutex_);
   return attach_locked(wanted, held, {});
 }
 
-Status Job::attach_locked(std::optional<Id> wanted, bool held, std::span<const Id> not_these) {
+Status ControlledProcess::attach_locked(std::optional<Mechanism> wanted, bool held,
+                                        MechanismSet not_these) {
   if (attachment_ && has_gone(*attachment_)) {
     attachment_.reset();  // it ran another program then
   }
-  if (attachment_ && (!wanted || attachment_->id() == *wanted)) {
+  if (attachment_ && (!wanted || attachment_->mechanism() == *wanted)) {
     return ok();
   }
   if (attachment_ && held) {
     return Error{EBUSY,
                  fmt::format("queues of {} are held by {}", describe_process(process_.pid),
-                             info(attachment_->id()).name),
+                             info_of(attachment_->mechanism()).name),
                  "one mechanism at a time per process"};
   }
   attachment_.reset();
   const bool own = process_.pid == ::getpid();
   std::optional<Error> first_error;
-  for (const Info& mechanism : table()) {
-    const bool reaches = mechanism.id == Id::kernel || (mechanism.place == Place::inside) == own;
-    const bool fits = wanted ? mechanism.id == *wanted : mechanism.by_default && reaches;
-    if (!fits || std::find(not_these.begin(), not_these.end(), mechanism.id) != not_these.end()) {
+  for (const MechanismInfo& candidate : kMechanisms) {
+    const Mechanism mechanism = candidate.mechanism;
+    const bool reaches = mechanism == Mechanism::kernel || is_inside(mechanism) == own;
+    const bool fits = wanted ? mechanism == *wanted : candidate.by_default && reaches;
+    if (!fits || not_these.has(mechanism)) {
       continue;
     }
-    auto attached = mechanism::attach(mechanism.id, process_, options_);
+    auto attached = mechanism::attach(mechanism, process_, options_);
     if (attached) {
       attachment_ = std::move(*attached);
       return ok();
     }
-    log_debug("{} cannot be used: {}", mechanism.name, attached.error().message());
+    log_debug("{} cannot be used: {}", candidate.name, attached.error().message());
     const bool final = is_final(attached.error().code);
     // That the driver lacks something says less than what the next mechanism says.
     if (!first_error || first_error->code == EOPNOTSUPP) {
@@ -117,10 +119,10 @@ Status Job::attach_locked(std::optional<Id> wanted, bool held, std::span<const I
       "see `gpreempt doctor`"});
 }
 
-Result<TargetReport> Job::stop(const Target& target, const LeaseOptions& options, bool held,
-                               DriverCall& call) {
+Result<TargetReport> ControlledProcess::stop(const Target& target, const LeaseOptions& options,
+                                             bool held, DriverCall& call) {
   const std::lock_guard lock(call_mutex_);
-  std::vector<Id> failed;
+  MechanismSet failed;
   std::optional<Error> first_error;
   for (;;) {
     auto attached = attach_locked(options.mechanism, held, failed);
@@ -131,7 +133,8 @@ Result<TargetReport> Job::stop(const Target& target, const LeaseOptions& options
     if (stopped) {
       return stopped;
     }
-    log_debug("{} cannot stop queues: {}", info(attachment_->id()).name, stopped.error().message());
+    log_debug("{} cannot stop queues: {}", info_of(attachment_->mechanism()).name,
+              stopped.error().message());
     const bool give_up = options.mechanism || held || is_final(stopped.error().code);
     if (!first_error) {
       first_error = std::move(stopped.error());
@@ -139,28 +142,28 @@ Result<TargetReport> Job::stop(const Target& target, const LeaseOptions& options
     if (give_up) {
       return std::move(*first_error);
     }
-    failed.push_back(attachment_->id());
+    failed.add(attachment_->mechanism());
     attachment_.reset();
   }
 }
 
-Result<TargetReport> Job::stop_locked(const Target& target, const StopOptions& options,
-                                      DriverCall& call) {
+Result<TargetReport> ControlledProcess::stop_locked(const Target& target,
+                                                    const StopOptions& options, DriverCall& call) {
   auto reports = target.queue_ids.empty() ? attachment_->stop_all(options)
                                           : attachment_->stop(target.queue_ids, options);
   call = attachment_->last_stop();
   if (!reports) {
     return std::move(reports.error());
   }
-  return TargetReport{process_, attachment_->id(), std::move(*reports)};
+  return TargetReport{process_, attachment_->mechanism(), std::move(*reports)};
 }
 
-Status Job::start(std::span<const u32> ids) {
+Status ControlledProcess::start(std::span<const u32> ids) {
   const std::lock_guard lock(call_mutex_);
   return start_locked(ids);
 }
 
-Status Job::start_locked(std::span<const u32> ids) {
+Status ControlledProcess::start_locked(std::span<const u32> ids) {
   if (!attachment_ || has_gone(*attachment_)) {
     attachment_.reset();
     return ok();  // what has gone is not stopped
@@ -180,7 +183,7 @@ Status Job::start_locked(std::span<const u32> ids) {
   return status;
 }
 
-Result<std::vector<KnownQueue>> Job::queues() {
+Result<std::vector<KnownQueue>> ControlledProcess::queues() {
   const std::lock_guard lock(call_mutex_);
   if (!attachment_) {
     return Error{ESRCH, fmt::format("{} is not attached", describe_process(process_.pid)), ""};
@@ -188,7 +191,7 @@ Result<std::vector<KnownQueue>> Job::queues() {
   return attachment_->queues();
 }
 
-Status Job::detach() {
+Status ControlledProcess::detach() {
   const std::lock_guard lock(call_mutex_);
   if (!attachment_) {
     return ok();
@@ -198,7 +201,7 @@ Status Job::detach() {
   return status;
 }
 
-UniqueFd Job::watch_end() const {
+UniqueFd ControlledProcess::watch_end() const {
   const std::lock_guard lock(call_mutex_);
   const int fd = attachment_ ? attachment_->gone_fd() : -1;
   return UniqueFd(fd < 0 ? -1 : ::fcntl(fd, F_DUPFD_CLOEXEC, 0));

@@ -3,26 +3,41 @@
 #include "mechanism/controller.h"
 
 #include <fmt/format.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 
 #include "base/log.h"
-#include "mechanism/job.h"
-#include "mechanism/leasing_controller.h"
+#include "libc/eventfd.h"
+#include "mechanism/controlled_process.h"
 #include "mechanism/queue_set.h"
 #include "mechanism/target_process.h"
 
 namespace gp::mechanism {
 
-LeasingController::~LeasingController() {
+Status check_deadline(Clock::time_point deadline) {
+  if (deadline == Clock::time_point{}) {
+    return Error{EINVAL, "a lease needs a deadline", ""};
+  }
+  if (deadline - Clock::now() > kLongestLease) {
+    return Error{EINVAL, "a lease cannot last that long", "at most 24 hours"};
+  }
+  return ok();
+}
+
+Controller::Controller(const AttachOptions& options, UniqueFd wake_event, UniqueFd user_event)
+    : options_(options),
+      wake_event_(std::move(wake_event)),
+      user_event_(std::move(user_event)),
+      keeper_([this] { keep_leases(); }) {}
+
+Controller::~Controller() {
   {
     const std::lock_guard lock(mutex_);
     closing_ = true;
   }
-  wake(wake_event_);
+  signal_event(wake_event_.get());
   keeper_.join();
   for (auto& [id, lease] : leases_) {
     if (const Status ended = end(lease); !ended) {
@@ -32,61 +47,58 @@ LeasingController::~LeasingController() {
 }
 
 // The usual case, a process that is known, must be fast: no file is read.
-Result<JobPtr> LeasingController::find_job(const discover::ProcessKey& process) {
+Result<Controller::ProcessPtr> Controller::find_process(const ProcessKey& process) {
   if (process.start_time != 0) {
     const std::lock_guard lock(mutex_);
-    const auto found = jobs_.find(process);
-    if (found != jobs_.end() && !found->second->has_ended()) {
+    const auto found = processes_.find(process);
+    if (found != processes_.end() && !found->second->has_ended()) {
       return found->second;
     }
   }
   UniqueFd pidfd = TRY(open_target(process));
-  const discover::ProcessKey key{process.pid, TRY(process_state(process.pid)).start_time};
+  const ProcessKey key{process.pid, TRY(process_state(process.pid)).start_time};
   const std::lock_guard lock(mutex_);
-  std::erase_if(jobs_, [](const auto& entry) { return entry.second->has_ended(); });
-  JobPtr& job = jobs_[key];
-  if (!job) {
-    job = std::make_shared<Job>(key, std::move(pidfd), options_);
+  std::erase_if(processes_, [](const auto& entry) { return entry.second->has_ended(); });
+  ProcessPtr& controlled = processes_[key];
+  if (!controlled) {
+    controlled = std::make_shared<ControlledProcess>(key, std::move(pidfd), options_);
   }
-  return job;
+  return controlled;
 }
 
-Status LeasingController::prepare(const discover::ProcessKey& process,
-                                  std::optional<Id> mechanism) {
-  const JobPtr job = TRY(find_job(process));
+Status Controller::prepare(const ProcessKey& process, std::optional<Mechanism> mechanism) {
+  const ProcessPtr controlled = TRY(find_process(process));
   bool held = false;
   {
     const std::lock_guard lock(mutex_);
-    held = job->is_held();
+    held = controlled->is_held();
   }
-  return job->attach(mechanism, held);
+  return controlled->attach(mechanism, held);
 }
 
-Result<std::vector<KnownQueue>> LeasingController::queues(const discover::ProcessKey& process) {
+Result<std::vector<KnownQueue>> Controller::queues(const ProcessKey& process) {
   TRY(prepare(process, std::nullopt));
-  return TRY(find_job(process))->queues();
+  return TRY(find_process(process))->queues();
 }
 
-Status LeasingController::let_go(const discover::ProcessKey& process) {
-  JobPtr job;
+Status Controller::let_go(const ProcessKey& process) {
+  ProcessPtr controlled;
   {
     const std::lock_guard lock(mutex_);
-    const auto found = jobs_.find(process);
-    if (found == jobs_.end()) {
+    const auto found = processes_.find(process);
+    if (found == processes_.end()) {
       return ok();
     }
     if (found->second->is_held()) {
       return Error{EBUSY, fmt::format("process {} is held by a lease", process.pid), ""};
     }
-    job = found->second;
+    controlled = found->second;
   }
-  return job->detach();
+  return controlled->detach();
 }
 
-Status LeasingController::extend(LeaseId id, std::chrono::nanoseconds duration) {
-  if (duration <= duration.zero() || duration > kLongestLease) {
-    return Error{EINVAL, "a lease lasts more than 0 and at most 24 hours", ""};
-  }
+Status Controller::extend(LeaseId id, Clock::time_point deadline) {
+  TRY(check_deadline(deadline));
   Clock::time_point latest;
   {
     const std::lock_guard lock(mutex_);
@@ -94,14 +106,14 @@ Status LeasingController::extend(LeaseId id, std::chrono::nanoseconds duration) 
     if (found == leases_.end()) {
       return Error{ENOENT, fmt::format("there is no lease {}", id), "it may have ended by itself"};
     }
-    found->second.deadline = Clock::now() + duration;
+    found->second.deadline = deadline;
     latest = latest_deadline();
   }
-  wake(wake_event_);
+  signal_event(wake_event_.get());
   return set_driver_deadline(latest);
 }
 
-Clock::time_point LeasingController::latest_deadline() const {
+Clock::time_point Controller::latest_deadline() const {
   auto latest = Clock::time_point::min();
   for (const auto& [id, lease] : leases_) {
     latest = std::max(latest, lease.deadline);
@@ -109,9 +121,9 @@ Clock::time_point LeasingController::latest_deadline() const {
   return latest;
 }
 
-std::vector<LeaseEvent> LeasingController::take_events() {
+std::vector<LeaseEvent> Controller::take_events() {
   const std::lock_guard lock(mutex_);
-  drain(user_event_);
+  clear_event(user_event_.get());
   return std::exchange(events_, {});
 }
 
@@ -127,8 +139,8 @@ const char* name(LeaseEnd end) {
 }
 
 Result<std::unique_ptr<Controller>> Controller::create(const AttachOptions& options) {
-  UniqueFd wake_event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  UniqueFd user_event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  UniqueFd wake_event(make_event());
+  UniqueFd user_event(make_event());
   if (!wake_event || !user_event) {
     return Error{errno, "cannot make an eventfd", ""};
   }
@@ -137,7 +149,7 @@ Result<std::unique_ptr<Controller>> Controller::create(const AttachOptions& opti
     shared.kernel_session = make_kernel_session(options);
   }
   return std::unique_ptr<Controller>(
-      std::make_unique<LeasingController>(shared, std::move(wake_event), std::move(user_event)));
+      new Controller(shared, std::move(wake_event), std::move(user_event)));
 }
 
 }  // namespace gp::mechanism

@@ -3,7 +3,7 @@
 // any GPU, and no enabled runtime; but a capability, and two traps:
 // - PROCESS_INFO is not idempotent: a second one adds a reason for eviction that one UNPAUSE does
 //   not take away, and the process is frozen for ever. `paused_` is the one truth about it.
-// - The kernel does not unpause if we die: a guardian process does (guardian/main.cpp).
+// - The kernel does not unpause if we die: a helper does (inside/pause_guard).
 //
 // It acts on the process that opened the file, so the target's own /dev/kfd is needed, and the
 // calling thread must ptrace it.
@@ -15,13 +15,13 @@
 #include <optional>
 
 #include "kfd/calls.h"
+#include "libc/clock.h"
 #include "mechanism/attachments.h"
-#include "mechanism/guardian_process.h"
-#include "mechanism/inside/debug_session.h"
-#include "mechanism/inside/queue_ids.h"
+#include "mechanism/pause_guard.h"
 #include "mechanism/queue_set.h"
 #include "mechanism/target_process.h"
 #include "mechanism/tracer.h"
+#include "stop/queue_ids.h"
 
 namespace gp::mechanism {
 namespace {
@@ -58,22 +58,22 @@ class PausedProcess final : public Tracee {
         channel_{kfd_.get(), options.ioctl, options.ioctl_context} {}
 
   Status open() override {
-    guardian_ = TRY(GuardianProcess::start(pid_, pidfd_.get(), kfd_.get(), false));
+    guard_ = TRY(PauseGuard::start(pid_, pidfd_.get(), kfd_.get(), false));
     return ok();
   }
   int close() override {
     const int error = unpause();
-    guardian_.reset();
+    guard_.reset();
     return error;
   }
-  int event_fd() const override { return guardian_ ? guardian_->fd() : -1; }
+  int event_fd() const override { return guard_ ? guard_->fd() : -1; }
 
-  // The guardian has died. Without one nothing may stay paused: start another, or unpause.
+  // The pause guard has died. Without one nothing may stay paused: start another, or unpause.
   int handle_events() override {
-    guardian_.reset();
-    auto next = GuardianProcess::start(pid_, pidfd_.get(), kfd_.get(), paused_);
+    guard_.reset();
+    auto next = PauseGuard::start(pid_, pidfd_.get(), kfd_.get(), paused_);
     if (next) {
-      guardian_ = std::move(*next);
+      guard_ = std::move(*next);
       return 0;
     }
     unpause();
@@ -84,15 +84,15 @@ class PausedProcess final : public Tracee {
     if (paused_) {
       return 0;
     }
-    if (!guardian_ || !guardian_->pausing()) {
+    if (!guard_ || !guard_->pausing()) {
       return -EPIPE;
     }
-    call_.entry_ns = inside::monotonic_ns();
+    call_.entry_ns = monotonic_ns();
     const int error = kfd::criu_pause(channel_);
-    call_.exit_ns = inside::monotonic_ns();
+    call_.exit_ns = monotonic_ns();
     paused_ = error == 0;
     if (!paused_) {
-      guardian_->running();
+      guard_->running();
     }
     return error;
   }
@@ -103,8 +103,8 @@ class PausedProcess final : public Tracee {
     const int error = kfd::criu_unpause(channel_);
     // Not paused (any more), or its process has gone: nothing is stopped.
     paused_ = error < 0 && error != -EINVAL && error != -ESRCH && error != -EBADF;
-    if (!paused_ && guardian_) {
-      guardian_->running();
+    if (!paused_ && guard_) {
+      guard_->running();
     }
     return paused_ ? error : 0;
   }
@@ -115,7 +115,7 @@ class PausedProcess final : public Tracee {
   const pid_t pid_;
   UniqueFd pidfd_, kfd_;
   const kfd::Channel channel_;
-  std::optional<GuardianProcess> guardian_;
+  std::optional<PauseGuard> guard_;
   std::atomic<bool> paused_{false};  // set by the tracer thread, also when the target has gone
   DriverCall call_;
 };
@@ -128,12 +128,12 @@ class CriuAttachment final : public Attachment {
   CriuAttachment& operator=(const CriuAttachment&) = delete;
   ~CriuAttachment() override = default;
 
-  Id id() const override { return Id::criu; }
+  Mechanism mechanism() const override { return Mechanism::criu; }
 
   // sysfs tells the ids, and names processes as the first pid namespace does.
   Result<std::vector<KnownQueue>> queues() override {
-    auto ids = std::make_unique<inside::QueueIds>();
-    if (const int error = inside::list_queue_ids(pid_, *ids)) {
+    auto ids = std::make_unique<stop::QueueIds>();
+    if (const int error = stop::list_queue_ids(pid_, *ids)) {
       return Error{-error, fmt::format("cannot list the queues of {}", describe_process(pid_)), ""};
     }
     std::vector<KnownQueue> queues;
@@ -200,7 +200,7 @@ class CriuAttachment final : public Attachment {
 
 }  // namespace
 
-Result<std::unique_ptr<Attachment>> attach_criu(const discover::ProcessKey& target,
+Result<std::unique_ptr<Attachment>> attach_criu(const ProcessKey& target,
                                                 const AttachOptions& options) {
   if (target.pid == ::getpid()) {
     return Error{EINVAL, "criu is for other processes", "use self-debug or update-queue"};

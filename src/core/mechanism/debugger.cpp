@@ -11,10 +11,10 @@
 
 #include "mechanism/attachments.h"
 #include "mechanism/debugger_errors.h"
-#include "mechanism/inside/debug_session.h"
 #include "mechanism/queue_set.h"
 #include "mechanism/target_process.h"
 #include "mechanism/tracer.h"
+#include "stop/debug_session.h"
 
 namespace gp::mechanism {
 namespace {
@@ -43,11 +43,11 @@ class DebuggedProcess final : public Tracee {
   int close() override { return close_debug(session); }
   int event_fd() const override { return session.event_read; }
   int handle_events() override {
-    const int error = inside::handle_events(session);
+    const int error = stop::handle_events(session);
     return error == -EINVAL ? -ESRCH : error;  // the session has ended with the target's program
   }
 
-  inside::DebugSession session;
+  stop::DebugSession session;
 
  private:
   UniqueFd kfd_;
@@ -64,11 +64,11 @@ class DebuggerAttachment final : public Attachment {
   DebuggerAttachment& operator=(const DebuggerAttachment&) = delete;
   ~DebuggerAttachment() override = default;
 
-  Id id() const override { return Id::debugger; }
+  Mechanism mechanism() const override { return Mechanism::debugger; }
 
   Result<std::vector<KnownQueue>> queues() override {
     std::vector<KnownQueue> queues;
-    const int error = run([&](inside::DebugSession& session) {
+    const int error = run([&](stop::DebugSession& session) {
       const int result = refresh(session);
       queues = known_queues(session.queues);
       return result;
@@ -85,9 +85,9 @@ class DebuggerAttachment final : public Attachment {
     const u32 grace = TRY(driver_grace(options));
     std::vector<QueueReport> reports;
     u32 bad = 0;
-    const int error = run([&](inside::DebugSession& session) {
+    const int error = run([&](stop::DebugSession& session) {
       reports = reports_for(session.queues, ids, true);
-      return inside::stop(session, ids.data(), static_cast<u32>(ids.size()), grace, &bad);
+      return stop::stop(session, ids.data(), static_cast<u32>(ids.size()), grace, &bad);
     });
     if (error < 0) {
       return stop_error(pid_, error, bad);
@@ -99,7 +99,7 @@ class DebuggerAttachment final : public Attachment {
     const u32 grace = TRY(driver_grace(options));
     std::vector<QueueReport> reports;
     u32 bad = 0;
-    const int error = run([&](inside::DebugSession& session) {
+    const int error = run([&](stop::DebugSession& session) {
       // Events that have not been read yet may tell of queues: one more call, but only then.
       if (const int failed = session.queues.count == 0 ? refresh(session) : 0) {
         return failed;
@@ -108,7 +108,7 @@ class DebuggerAttachment final : public Attachment {
         return -ENODATA;
       }
       reports = reports_for(session.queues, all_ids(session.queues), true);
-      return inside::stop_all(session, grace, &bad);
+      return stop::stop_all(session, grace, &bad);
     });
     if (error == -ENODATA) {
       return no_queues_error(pid_);
@@ -122,9 +122,9 @@ class DebuggerAttachment final : public Attachment {
   Result<std::vector<QueueReport>> start(std::span<const u32> ids) override {
     TRY(check_queue_ids(pid_, ids));
     std::vector<QueueReport> reports;
-    const int error = run([&](inside::DebugSession& session) {
+    const int error = run([&](stop::DebugSession& session) {
       reports = reports_for(session.queues, ids, false);
-      return inside::start(session, ids.data(), static_cast<u32>(ids.size()));
+      return stop::start(session, ids.data(), static_cast<u32>(ids.size()));
     });
     if (error < 0) {
       return session_error(pid_, "cannot start queues of", error);
@@ -133,12 +133,12 @@ class DebuggerAttachment final : public Attachment {
   }
 
   Status start_all() override {
-    const int error = run([](inside::DebugSession& session) { return inside::start_all(session); });
+    const int error = run([](stop::DebugSession& session) { return stop::start_all(session); });
     return error < 0 ? Status(session_error(pid_, "cannot start the queues of", error)) : ok();
   }
 
   Status detach() override {
-    const int error = run([](inside::DebugSession& session) { return close_debug(session); });
+    const int error = run([](stop::DebugSession& session) { return close_debug(session); });
     tracer_.reset();
     return error < 0 && error != -ESRCH
                ? Status(session_error(pid_, "cannot stop debugging", error))
@@ -157,7 +157,7 @@ class DebuggerAttachment final : public Attachment {
     // The session is the tracer thread's: as soon as this request is answered it may stop a queue
     // that has appeared.
     return tracer_->run([&] {
-      inside::DebugSession& session = process_->session;
+      stop::DebugSession& session = process_->session;
       const int result = work(session);
       last_stop_ = {session.suspend_call.entry_ns, session.suspend_call.exit_ns};
       return result;
@@ -172,7 +172,7 @@ class DebuggerAttachment final : public Attachment {
 
 }  // namespace
 
-Result<std::unique_ptr<Attachment>> attach_debugger(const discover::ProcessKey& target,
+Result<std::unique_ptr<Attachment>> attach_debugger(const ProcessKey& target,
                                                     const AttachOptions& options) {
   if (target.pid == ::getpid()) {
     return Error{EINVAL, "a process cannot trace itself", "use the mechanism self-debug"};

@@ -6,15 +6,15 @@
 #include <cerrno>
 #include <cstdlib>
 
-#include "kfd/os.h"
 #include "mechanism/queue_set.h"
 #include "mechanism/target_process.h"
+#include "os/os.h"
 
 namespace gp::mechanism {
 namespace {
 
 std::string permission_hint() {
-  const auto scope = kfd::system_os().read_file("/proc/sys/kernel/yama/ptrace_scope");
+  const auto scope = system_os().read_file("/proc/sys/kernel/yama/ptrace_scope");
   if (scope && !scope->empty() && scope->front() != '0') {
     return fmt::format(
         "kernel.yama.ptrace_scope is {}: run as root or with CAP_SYS_PTRACE, or set it to 0",
@@ -36,7 +36,7 @@ u32 gfx_target_version(const std::string& properties) {
 // (kfd_debug.c:299, a workaround for context save).
 Status check_gpus() {
   constexpr u32 kFirst = 110000, kLast = 110003;
-  kfd::Os& os = kfd::system_os();
+  Os& os = system_os();
   const std::string nodes = "/sys/class/kfd/kfd/topology/nodes";
   const auto names = os.list_directory(nodes);
   if (!names) {
@@ -102,7 +102,7 @@ Error enable_error(pid_t pid, int error) {
   }
 }
 
-Status check_runtime(pid_t pid, const inside::DebugSession& session) {
+Status check_runtime(pid_t pid, const stop::DebugSession& session) {
   const std::string what = fmt::format("queues of {} cannot be stopped", describe_process(pid));
   switch (session.runtime.runtime_state) {
     case abi::runtime_enabled: return ok();

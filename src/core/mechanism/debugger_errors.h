@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/result.h"
-#include "mechanism/inside/debug_session.h"
+#include "stop/debug_session.h"
 
 namespace gp::mechanism {
 
@@ -13,6 +13,6 @@ Error seize_error(pid_t pid, int code);
 // DBG_TRAP ENABLE failed with this -errno.
 Error enable_error(pid_t pid, int error);
 // ENABLE succeeded: can queues be stopped?
-Status check_runtime(pid_t pid, const inside::DebugSession& session);
+Status check_runtime(pid_t pid, const stop::DebugSession& session);
 
 }  // namespace gp::mechanism

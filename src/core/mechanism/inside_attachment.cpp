@@ -1,5 +1,5 @@
 // `update-queue`, `self-debug` and `early-ioctl` as attachments: when the process to be stopped is
-// the one we run in. Inside other processes the agent uses inside/session.h itself.
+// the one we run in. Inside other processes the agent uses stop/session.h itself.
 #include <fmt/format.h>
 #include <poll.h>
 
@@ -7,9 +7,9 @@
 
 #include "mechanism/attachments.h"
 #include "mechanism/debugger_errors.h"
-#include "mechanism/inside/session.h"
 #include "mechanism/queue_set.h"
 #include "mechanism/target_process.h"
+#include "stop/session.h"
 
 namespace gp::mechanism {
 namespace {
@@ -20,13 +20,13 @@ constexpr u32 kUsualPriority = 7, kUsualSdmaPriority = 15;
 
 class InsideAttachment final : public Attachment {
  public:
-  InsideAttachment(Id id, UniqueFd kfd, std::unique_ptr<inside::Session> session)
-      : id_(id), kfd_(std::move(kfd)), session_(std::move(session)) {}
+  InsideAttachment(Mechanism mechanism, UniqueFd kfd, std::unique_ptr<stop::Session> session)
+      : mechanism_(mechanism), kfd_(std::move(kfd)), session_(std::move(session)) {}
   InsideAttachment(const InsideAttachment&) = delete;
   InsideAttachment& operator=(const InsideAttachment&) = delete;
   ~InsideAttachment() override { close_session(*session_); }
 
-  Id id() const override { return id_; }
+  Mechanism mechanism() const override { return mechanism_; }
 
   Result<std::vector<KnownQueue>> queues() override {
     TRY(learn());
@@ -44,11 +44,11 @@ class InsideAttachment final : public Attachment {
       }
     }
     auto reports = reports_for(table(), ids, true);
-    u32 bad = 0;
+    u32 failed_id = 0;
     const int error =
-        stop_queues(*session_, ids.data(), static_cast<u32>(ids.size()), grace, kNoDeadline, &bad);
+        stop_queues(*session_, ids.data(), static_cast<u32>(ids.size()), grace, &failed_id);
     if (error < 0) {
-      return error_of_stop(error, bad);
+      return error_of_stop(error, failed_id);
     }
     return mark_done(std::move(reports));
   }
@@ -62,10 +62,10 @@ class InsideAttachment final : public Attachment {
       return no_queues_error(pid());
     }
     auto reports = reports_for(table(), all_ids(table()), true);
-    u32 bad = 0;
-    const int error = stop_all_queues(*session_, grace, kNoDeadline, &bad);
+    u32 failed_id = 0;
+    const int error = stop_all_queues(*session_, grace, &failed_id);
     if (error < 0) {
-      return error_of_stop(error, bad);
+      return error_of_stop(error, failed_id);
     }
     return reports;
   }
@@ -96,27 +96,25 @@ class InsideAttachment final : public Attachment {
   }
 
  private:
-  static constexpr u64 kNoDeadline = 0;  // the Controller keeps it
-
   pid_t pid() const { return session_->debug.pid; }
-  Error error_of_stop(int error, u32 bad) const {
-    if (id_ == Id::early_ioctl && error == -ENOTTY) {
+  Error error_of_stop(int error, u32 failed_id) const {
+    if (mechanism_ == Mechanism::early_ioctl && error == -ENOTTY) {
       return Error{EOPNOTSUPP, "the driver has no PREEMPT_QUEUE (ioctl 0x87)",
                    "early-ioctl is configured, but this is not a driver for it"};
     }
-    return stop_error(pid(), error, bad);
+    return stop_error(pid(), error, failed_id);
   }
-  inside::QueueTable& table() { return session_->debug.queues; }
+  stop::QueueTable& table() { return session_->queues(); }
 
   // The driver tells self-debug of new queues through its pipe: silence means there are none. The
-  // other ways must ask each time.
+  // other mechanisms must ask each time.
   bool table_is_current() {
     pollfd events{session_->debug.event_read, POLLIN, 0};
-    return id_ == Id::self_debug && table().count > 0 && ::poll(&events, 1, 0) == 0;
+    return mechanism_ == Mechanism::self_debug && table().count > 0 && ::poll(&events, 1, 0) == 0;
   }
 
   Status learn() {
-    if (id_ == Id::self_debug) {
+    if (mechanism_ == Mechanism::self_debug) {
       handle_events(session_->debug);  // empties the pipe; learn_queues() tells what fails
     }
     const int error = learn_queues(*session_);
@@ -128,7 +126,7 @@ class InsideAttachment final : public Attachment {
       return enable_error(pid(), error);
     }
     for (u32 i = 0; i < table().count; i++) {
-      inside::Queue& queue = table().queues[i];
+      stop::Queue& queue = table().queues[i];
       if (!queue.priority_known) {
         const bool compute =
             queue.type == abi::queue_type_compute || queue.type == abi::queue_type_compute_aql;
@@ -139,28 +137,27 @@ class InsideAttachment final : public Attachment {
     return ok();
   }
 
-  const Id id_;
+  const Mechanism mechanism_;
   UniqueFd kfd_;
-  std::unique_ptr<inside::Session> session_;
+  std::unique_ptr<stop::Session> session_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Attachment>> attach_inside(Id id, const AttachOptions& options) {
-  if (id == Id::early_ioctl && !options.early_ioctl) {
+Result<std::unique_ptr<Attachment>> attach_inside(Mechanism mechanism,
+                                                  const AttachOptions& options) {
+  if (mechanism == Mechanism::early_ioctl && !options.early_ioctl) {
     return Error{EOPNOTSUPP, "early-ioctl is not configured",
                  "only for driver builds with PREEMPT_QUEUE (0x87); on others the number may mean "
                  "something else"};
   }
   UniqueFd kfd = TRY(open_kfd());
-  const inside::Way way = id == Id::self_debug     ? inside::Way::self_debug
-                          : id == Id::update_queue ? inside::Way::update_queue
-                                                   : inside::Way::early_ioctl;
-  if (way == inside::Way::self_debug) {
+  if (mechanism == Mechanism::self_debug) {
     TRY(check_debugger_interface(kfd.get()));
   }
-  auto session = std::make_unique<inside::Session>();
-  const int error = open_session(*session, {kfd.get(), options.ioctl, options.ioctl_context}, way);
+  auto session = std::make_unique<stop::Session>();
+  const int error =
+      open_session(*session, {kfd.get(), options.ioctl, options.ioctl_context}, mechanism);
   if (error == -EPERM) {
     return Error{EPERM, "queues of this process cannot be stopped", kRuntimeHint};
   }
@@ -168,7 +165,7 @@ Result<std::unique_ptr<Attachment>> attach_inside(Id id, const AttachOptions& op
     return enable_error(session->debug.pid, error);
   }
   return std::unique_ptr<Attachment>(
-      std::make_unique<InsideAttachment>(id, std::move(kfd), std::move(session)));
+      std::make_unique<InsideAttachment>(mechanism, std::move(kfd), std::move(session)));
 }
 
 }  // namespace gp::mechanism

@@ -9,11 +9,11 @@
 
 #include "base/log.h"
 #include "mechanism/attachments.h"
-#include "mechanism/inside/queue_ids.h"
 #include "mechanism/kernel_attachment.h"
 #include "mechanism/kernel_errors.h"
 #include "mechanism/queue_set.h"
 #include "mechanism/target_process.h"
+#include "stop/queue_ids.h"
 
 namespace gp::mechanism {
 
@@ -25,8 +25,8 @@ KernelAttachment::~KernelAttachment() {
 
 // sysfs tells the ids, and names processes as the first pid namespace does.
 Result<std::vector<KnownQueue>> KernelAttachment::queues() {
-  auto ids = std::make_unique<inside::QueueIds>();
-  if (const int error = inside::list_queue_ids(target_.pid(), *ids)) {
+  auto ids = std::make_unique<stop::QueueIds>();
+  if (const int error = stop::list_queue_ids(target_.pid(), *ids)) {
     return Error{-error,
                  fmt::format("cannot list the queues of {}", describe_process(target_.pid())), ""};
   }
@@ -91,7 +91,7 @@ Status check_kernel_support() {
   return check_preempt_caps(kfd::Channel{device.get()}, abi::kPreemptCapQueues);
 }
 
-Result<std::unique_ptr<Attachment>> attach_kernel(const discover::ProcessKey& target,
+Result<std::unique_ptr<Attachment>> attach_kernel(const ProcessKey& target,
                                                   const AttachOptions& options) {
   std::shared_ptr<KernelSession> session =
       options.kernel_session ? options.kernel_session : make_kernel_session(options);

@@ -15,7 +15,7 @@ class KernelAttachment final : public Attachment {
   KernelAttachment& operator=(const KernelAttachment&) = delete;
   ~KernelAttachment() override;
 
-  Id id() const override { return Id::kernel; }
+  Mechanism mechanism() const override { return Mechanism::kernel; }
   Result<std::vector<KnownQueue>> queues() override;
   Result<std::vector<QueueReport>> stop(std::span<const u32> ids,
                                         const StopOptions& options) override;

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "base/log.h"
-#include "mechanism/inside/debug_session.h"
+#include "libc/clock.h"
 #include "mechanism/kernel_attachment.h"
 #include "mechanism/kernel_errors.h"
 #include "mechanism/queue_set.h"
@@ -169,9 +169,16 @@ void KernelSession::start_everything() {
   }
 }
 
+int KernelSession::call_driver(Entries& stops, Entries& starts, const kfd::PreemptMode& mode) {
+  return starts.all().empty()
+             ? kfd::batch_unmap_queues(channel(), lease_.get(), stops.all(), mode)
+             : kfd::swap_queues(channel(), lease_.get(), stops.all(), starts.all(), mode);
+}
+
 // The stop does not wait for the deadline to be moved unless the present one is near: less than
 // half of the time that is asked for is left.
-int KernelSession::unmap(Entries& entries, const StopOptions& options, DriverCall& call) {
+int KernelSession::unmap(Entries& stops, Entries& starts, const StopOptions& options,
+                         DriverCall& call) {
   const auto now = Clock::now();
   const bool lasts = options.deadline.has_value();
   const auto needed = lasts ? std::optional(*options.deadline + kMargin) : std::nullopt;
@@ -186,9 +193,9 @@ int KernelSession::unmap(Entries& entries, const StopOptions& options, DriverCal
         return error;
       }
     }
-    call.entry_ns = inside::monotonic_ns();
-    result = kfd::batch_unmap_queues(channel(), lease_.get(), entries.all(), mode);
-    call.exit_ns = inside::monotonic_ns();
+    call.entry_ns = monotonic_ns();
+    result = call_driver(stops, starts, mode);
+    call.exit_ns = monotonic_ns();
     if (result != -ESTALE) {
       break;  // else: the kernel's clock was ahead of ours
     }
@@ -203,20 +210,32 @@ int KernelSession::unmap(Entries& entries, const StopOptions& options, DriverCal
 
 // ---- stopping ----
 
-std::vector<Result<std::vector<QueueReport>>> KernelSession::stop(
-    std::span<const AttachedQueues> queues, const StopOptions& options) {
+namespace {
+
+std::vector<KernelRequest> requests_of(std::span<const AttachedQueues> queues) {
   std::vector<KernelRequest> requests;
   for (const AttachedQueues& each : queues) {
     requests.push_back(static_cast<KernelAttachment*>(each.attachment)->request(each.queue_ids));
   }
+  return requests;
+}
+
+}  // namespace
+
+Batch::Swapped KernelSession::swap(std::span<const AttachedQueues> stops,
+                                   std::span<const AttachedQueues> starts,
+                                   const StopOptions& options) {
   DriverCall call;
-  auto results = stop_all_of(requests, options, call);
-  for (std::size_t i = 0; i < queues.size(); i++) {
-    auto* attachment = static_cast<KernelAttachment*>(queues[i].attachment);
+  Swapped results = swap_all_of(requests_of(stops), requests_of(starts), options, call);
+  for (std::size_t i = 0; i < stops.size(); i++) {
+    auto* attachment = static_cast<KernelAttachment*>(stops[i].attachment);
     attachment->stopped_with(call);
-    if (results[i] && queues[i].queue_ids.empty() && options.report_queues) {
-      attachment->report_all(*results[i]);
+    if (results.stopped[i] && stops[i].queue_ids.empty() && options.report_queues) {
+      attachment->report_all(*results.stopped[i]);
     }
+  }
+  if (std::any_of(results.started.begin(), results.started.end(), leaves_stopped)) {
+    start_everything();
   }
   return results;
 }
@@ -224,23 +243,34 @@ std::vector<Result<std::vector<QueueReport>>> KernelSession::stop(
 Result<std::vector<QueueReport>> KernelSession::stop_one(const KernelRequest& request,
                                                          const StopOptions& options,
                                                          DriverCall& call) {
-  return std::move(stop_all_of({&request, 1}, options, call).front());
+  return std::move(swap_all_of({&request, 1}, {}, options, call).stopped.front());
 }
 
-std::vector<KernelSession::StopResult> KernelSession::stop_all_of(
-    std::span<const KernelRequest> requests, const StopOptions& options, DriverCall& call) {
-  Entries entries(requests);
-  const int error = entries.all().empty() ? 0 : unmap(entries, options, call);
-  std::vector<StopResult> results;
-  for (std::size_t i = 0; i < requests.size(); i++) {
-    if (!entries.name(i)) {
-      results.emplace_back(entries.name(i).error());
+// A call that fails as a whole has changed nothing: the starts are then made without the stops.
+Batch::Swapped KernelSession::swap_all_of(std::span<const KernelRequest> stops,
+                                          std::span<const KernelRequest> starts,
+                                          const StopOptions& options, DriverCall& call) {
+  Entries stopping(stops), starting(starts);
+  if (stopping.all().empty()) {
+    Swapped results{{}, start_all_of(starts)};
+    for (std::size_t i = 0; i < stops.size(); i++) {
+      results.stopped.emplace_back(stopping.name(i).error());
+    }
+    return results;
+  }
+  const int error = unmap(stopping, starting, options, call);
+  Swapped results;
+  for (std::size_t i = 0; i < stops.size(); i++) {
+    if (!stopping.name(i)) {
+      results.stopped.emplace_back(stopping.name(i).error());
     } else if (error < 0) {
-      results.emplace_back(kernel_error(requests[i].target->pid(), "cannot stop queues of", error));
+      results.stopped.emplace_back(
+          kernel_error(stops[i].target->pid(), "cannot stop queues of", error));
     } else {
-      results.push_back(conclude_stop(requests[i], entries, i));
+      results.stopped.push_back(conclude_stop(stops[i], stopping, i));
     }
   }
+  results.started = error < 0 ? start_all_of(starts) : conclude_starts(starts, starting, 0);
   return results;
 }
 
@@ -290,18 +320,6 @@ void KernelSession::undo(const KernelRequest& request, const Entries& entries, s
 
 // ---- starting ----
 
-std::vector<Status> KernelSession::start(std::span<const AttachedQueues> queues) {
-  std::vector<KernelRequest> requests;
-  for (const AttachedQueues& each : queues) {
-    requests.push_back(static_cast<KernelAttachment*>(each.attachment)->request(each.queue_ids));
-  }
-  std::vector<Status> results = start_all_of(requests);
-  if (std::any_of(results.begin(), results.end(), leaves_stopped)) {
-    start_everything();
-  }
-  return results;
-}
-
 Status KernelSession::start_one(const KernelRequest& request) {
   Status result = std::move(start_all_of({&request, 1}).front());
   if (leaves_stopped(result)) {
@@ -314,6 +332,11 @@ std::vector<Status> KernelSession::start_all_of(std::span<const KernelRequest> r
   Entries entries(requests);
   const int error =
       entries.all().empty() ? 0 : kfd::fast_remap_queues(channel(), lease_.get(), entries.all());
+  return conclude_starts(requests, entries, error);
+}
+
+std::vector<Status> KernelSession::conclude_starts(std::span<const KernelRequest> requests,
+                                                   const Entries& entries, int error) {
   std::vector<Status> results;
   for (std::size_t i = 0; i < requests.size(); i++) {
     const pid_t pid = requests[i].target->pid();

@@ -40,9 +40,8 @@ class KernelSession final : public Batch {
   Status check(KernelTarget& target);
 
   // ---- Batch: the attachments are those of `kernel` with this session ----
-  std::vector<Result<std::vector<QueueReport>>> stop(std::span<const AttachedQueues> queues,
-                                                     const StopOptions& options) override;
-  std::vector<Status> start(std::span<const AttachedQueues> queues) override;
+  Swapped swap(std::span<const AttachedQueues> stops, std::span<const AttachedQueues> starts,
+               const StopOptions& options) override;
   Status set_deadline(TimePoint deadline) override;
 
   // The same for one process.
@@ -55,10 +54,14 @@ class KernelSession final : public Batch {
   class Entries;
 
   kfd::Channel channel() const { return {device_.get(), ioctl_, ioctl_context_}; }
-  std::vector<StopResult> stop_all_of(std::span<const KernelRequest> requests,
-                                      const StopOptions& options, DriverCall& call);
+  // Stops, and starts in the same call; what could not be started is for the caller to see to.
+  Swapped swap_all_of(std::span<const KernelRequest> stops, std::span<const KernelRequest> starts,
+                      const StopOptions& options, DriverCall& call);
   std::vector<Status> start_all_of(std::span<const KernelRequest> requests);
-  int unmap(Entries& entries, const StopOptions& options, DriverCall& call);
+  std::vector<Status> conclude_starts(std::span<const KernelRequest> requests,
+                                      const Entries& entries, int error);
+  int call_driver(Entries& stops, Entries& starts, const kfd::PreemptMode& mode);
+  int unmap(Entries& stops, Entries& starts, const StopOptions& options, DriverCall& call);
   StopResult conclude_stop(const KernelRequest& request, const Entries& entries, std::size_t which);
   void undo(const KernelRequest& request, const Entries& entries, std::size_t which);
   bool ends_too_early(TimePoint deadline) const;

@@ -11,16 +11,16 @@
 #include <memory>
 
 #include "abi/kfd_preempt.h"
-#include "mechanism/inside/queue_ids.h"
 #include "mechanism/target_process.h"
+#include "stop/queue_ids.h"
 
 namespace gp::mechanism {
 namespace {
 
 // By its folder in sysfs, which is there from the first open of /dev/kfd on.
 bool is_known_to_driver(pid_t pid) {
-  auto ids = std::make_unique<inside::QueueIds>();
-  return inside::list_queue_ids(pid, *ids) == 0;
+  auto ids = std::make_unique<stop::QueueIds>();
+  return stop::list_queue_ids(pid, *ids) == 0;
 }
 
 bool same_file(pid_t one, int one_number, pid_t other, int other_number) {
@@ -47,7 +47,7 @@ int own_descriptor(pid_t pid) {
 
 }  // namespace
 
-Result<KernelTarget> KernelTarget::find(const discover::ProcessKey& process) {
+Result<KernelTarget> KernelTarget::find(const ProcessKey& process) {
   UniqueFd pidfd = TRY(open_target(process));
   if (process.pid == ::getpid()) {
     pidfd.reset();

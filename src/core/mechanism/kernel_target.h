@@ -25,7 +25,7 @@ struct KernelTargetName {
 
 class KernelTarget {
  public:
-  static Result<KernelTarget> find(const discover::ProcessKey& process);
+  static Result<KernelTarget> find(const ProcessKey& process);
 
   pid_t pid() const { return pid_; }
   bool is_self() const { return !pidfd_; }

@@ -5,11 +5,13 @@
 #include <algorithm>
 
 #include "base/log.h"
-#include "mechanism/leasing_controller.h"
+#include "libc/eventfd.h"
+#include "mechanism/controlled_process.h"
+#include "mechanism/controller.h"
 
 namespace gp::mechanism {
 
-int LeasingController::gather(std::vector<pollfd>& fds, std::vector<Watched>& watched) {
+int Controller::gather(std::vector<pollfd>& fds, std::vector<Watched>& watched) {
   const std::lock_guard lock(mutex_);
   fds = {{wake_event_.get(), POLLIN, 0}};
   watched = {{}};
@@ -23,7 +25,7 @@ int LeasingController::gather(std::vector<pollfd>& fds, std::vector<Watched>& wa
     for (const Held& held : lease.held) {
       if (held.gone) {
         fds.push_back({held.gone.get(), POLLIN, 0});
-        watched.push_back({id, LeaseEnd::target_gone, held.job.get()});
+        watched.push_back({id, LeaseEnd::target_gone, held.process.get()});
       }
     }
   }
@@ -36,7 +38,7 @@ int LeasingController::gather(std::vector<pollfd>& fds, std::vector<Watched>& wa
   return static_cast<int>(std::clamp<long>(left, 0, 24L * 3600 * 1000));
 }
 
-std::vector<LeaseId> LeasingController::overdue() {
+std::vector<LeaseId> Controller::overdue() {
   const std::lock_guard lock(mutex_);
   std::vector<LeaseId> ids;
   for (const auto& [id, lease] : leases_) {
@@ -47,7 +49,7 @@ std::vector<LeaseId> LeasingController::overdue() {
   return ids;
 }
 
-void LeasingController::keep_leases() {
+void Controller::keep_leases() {
   std::vector<pollfd> fds;
   std::vector<Watched> watched;
   for (;;) {
@@ -59,13 +61,13 @@ void LeasingController::keep_leases() {
         return;
       }
     }
-    drain(wake_event_);
+    clear_event(wake_event_.get());
     for (std::size_t i = 1; i < fds.size(); i++) {
       if (fds[i].revents == 0) {
         continue;
       }
       if (watched[i].why == LeaseEnd::target_gone) {
-        target_gone(watched[i].lease, watched[i].job);
+        target_gone(watched[i].lease, watched[i].process);
       } else {
         end_by_itself(watched[i].lease, watched[i].why);
       }
@@ -76,7 +78,7 @@ void LeasingController::keep_leases() {
   }
 }
 
-void LeasingController::end_by_itself(LeaseId id, LeaseEnd why) {
+void Controller::end_by_itself(LeaseId id, LeaseEnd why) {
   std::unique_lock lock(mutex_);
   auto node = leases_.extract(id);
   lock.unlock();
@@ -89,12 +91,12 @@ void LeasingController::end_by_itself(LeaseId id, LeaseEnd why) {
   }
   lock.lock();
   events_.push_back({id, why});
-  wake(user_event_);
+  signal_event(user_event_.get());
 }
 
 // The other processes of the lease stay stopped; without any it ends.
-void LeasingController::target_gone(LeaseId id, const Job* job) {
-  JobPtr gone;
+void Controller::target_gone(LeaseId id, const ControlledProcess* process) {
+  ProcessPtr gone;
   bool last = false;
   {
     const std::lock_guard lock(mutex_);
@@ -103,12 +105,12 @@ void LeasingController::target_gone(LeaseId id, const Job* job) {
       return;
     }
     std::vector<Held>& held = found->second.held;
-    const auto which =
-        std::find_if(held.begin(), held.end(), [&](const Held& h) { return h.job.get() == job; });
+    const auto which = std::find_if(held.begin(), held.end(),
+                                    [&](const Held& h) { return h.process.get() == process; });
     if (which == held.end()) {
       return;
     }
-    gone = which->job;
+    gone = which->process;
     gone->release(id);
     held.erase(which);
     last = held.empty();

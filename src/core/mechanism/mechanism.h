@@ -1,5 +1,5 @@
-// One way to stop and restart the queues of a process from outside it: the interface all of them
-// share, and the table of them. How each works and what can go wrong is in its own file.
+// One mechanism at work on one process: the interface all of them share (model/mechanism.h lists
+// them). How each works and what can go wrong is in its own file.
 //
 //   probe   can it be used on this process, and if not, why and what would make it usable
 //   attach  get ready: everything that is slow or can be refused happens here
@@ -25,31 +25,9 @@
 #include "base/result.h"
 #include "discover/snapshot.h"
 #include "kfd/channel.h"
+#include "model/mechanism.h"
 
 namespace gp::mechanism {
-
-enum class Id { kernel, update_queue, self_debug, early_ioctl, debugger, criu };
-
-enum class Place { inside, outside };  // of the target process
-enum class Scope { queue, process };   // the least it can stop
-// Driver calls, each of which unmaps whole nodes; call_per_stop: one for any number of processes.
-enum class Cost { call_per_queue, call_per_process, call_per_stop };
-
-struct Info {
-  Id id;
-  const char* name;  // "debugger"
-  int level;         // XSched's 1..3; 3 saves running waves where the GPU has CWSR
-  Place place;
-  Scope scope;
-  Cost cost;
-  bool by_default;    // may be chosen without being named in the configuration
-  const char* needs;  // for people: what must be there
-  const char* notes;  // for people: what to know before using it
-};
-// All of them, best first.
-std::span<const Info> table();
-const Info& info(Id id);
-const Info* find(std::string_view name);  // nullptr if there is none of that name
 
 struct Probe {
   bool usable = false;
@@ -95,7 +73,7 @@ class Batch;
 class Attachment {
  public:
   virtual ~Attachment() = default;
-  virtual Id id() const = 0;
+  virtual Mechanism mechanism() const = 0;
   virtual Result<std::vector<KnownQueue>> queues() = 0;
   // Each id once, at most 1024. An Error means nothing is stopped that was not before: a partial
   // failure is undone, and the error names the queues.
@@ -124,11 +102,15 @@ struct AttachedQueues {
 class Batch {
  public:
   virtual ~Batch() = default;
-  // Stops them all with one driver call. One result for each, in their order, as from the
-  // attachment's own stop(): one that fails does not keep the others from being stopped.
-  virtual std::vector<Result<std::vector<QueueReport>>> stop(std::span<const AttachedQueues> queues,
-                                                             const StopOptions& options) = 0;
-  virtual std::vector<Status> start(std::span<const AttachedQueues> queues) = 0;
+  // Stops the ones and starts the others, with one driver call. One result for each, in their
+  // order, as from the attachment's own stop() and start(): one that fails does not keep the rest
+  // from being stopped or started.
+  struct Swapped {
+    std::vector<Result<std::vector<QueueReport>>> stopped;
+    std::vector<Status> started;
+  };
+  virtual Swapped swap(std::span<const AttachedQueues> stops,
+                       std::span<const AttachedQueues> starts, const StopOptions& options) = 0;
   // The deadline of everything that is stopped, those of other calls included.
   virtual Status set_deadline(std::chrono::steady_clock::time_point deadline) = 0;
 };
@@ -154,8 +136,8 @@ Status check_kernel_support();
 std::shared_ptr<KernelSession> make_kernel_session(const AttachOptions& options);
 
 // Tries it out where nothing less tells: a debugger is attached and detached again.
-Probe probe(Id id, const discover::ProcessKey& target, const AttachOptions& options = {});
-Result<std::unique_ptr<Attachment>> attach(Id id, const discover::ProcessKey& target,
+Probe probe(Mechanism mechanism, const ProcessKey& target, const AttachOptions& options = {});
+Result<std::unique_ptr<Attachment>> attach(Mechanism mechanism, const ProcessKey& target,
                                            const AttachOptions& options = {});
 
 }  // namespace gp::mechanism

@@ -1,4 +1,4 @@
-#include "mechanism/guardian_process.h"
+#include "mechanism/pause_guard.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -14,13 +14,13 @@
 #include <cstdlib>
 #include <vector>
 
-#include "kfd/os.h"
-#include "mechanism/guardian/protocol.h"
+#include "os/os.h"
+#include "pause_guard/protocol.h"
 
 namespace gp::mechanism {
 namespace {
 
-constexpr char kName[] = "gpreempt-guardian";
+constexpr char kName[] = "gpreempt-pause-guard";
 
 std::string directory_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
@@ -30,7 +30,7 @@ std::vector<std::string> places() {
   if (const char* named = std::getenv("GPREEMPT_GUARDIAN")) {
     found.emplace_back(named);
   }
-  if (const auto program = kfd::system_os().read_link("/proc/self/exe")) {
+  if (const auto program = system_os().read_link("/proc/self/exe")) {
     found.push_back(fmt::format("{}/{}", directory_of(*program), kName));
   }
   Dl_info library;
@@ -54,19 +54,19 @@ Result<std::string> find_program() {
                "criu is not used without it; GPREEMPT_GUARDIAN=<path> says where it is"};
 }
 
-// Copies above the numbers the guardian expects them at, so that none overwrites another.
+// Copies above the numbers the pause guard expects them at, so that none overwrites another.
 UniqueFd copy_above(int fd) { return UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 10)); }
 
-// The guardian leaves its first process at once: that one is ours to wait for.
+// The pause guard leaves its first process at once: that one is ours to wait for.
 int spawn(const std::string& program, pid_t target, char state,
-          std::array<int, guardian::kDescriptors> descriptors) {
-  std::array<UniqueFd, guardian::kDescriptors> copies;
+          std::array<int, pause_guard::kDescriptors> descriptors) {
+  std::array<UniqueFd, pause_guard::kDescriptors> copies;
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   for (std::size_t i = 0; i < copies.size(); i++) {
     copies[i] = copy_above(descriptors[i]);
     posix_spawn_file_actions_adddup2(&actions, copies[i].get(),
-                                     guardian::kControlFd + static_cast<int>(i));
+                                     pause_guard::kControlFd + static_cast<int>(i));
   }
   std::string pid = fmt::format("{}", target), name = kName, now(1, state);
   char* arguments[] = {name.data(), pid.data(), now.data(), nullptr};
@@ -83,21 +83,20 @@ int spawn(const std::string& program, pid_t target, char state,
 
 }  // namespace
 
-Result<GuardianProcess> GuardianProcess::start(pid_t target, int target_pidfd, int kfd,
-                                               bool paused) {
-  static_assert(guardian::kKfdFd == guardian::kControlFd + 1);
-  static_assert(guardian::kTargetFd == guardian::kControlFd + 2);
-  static_assert(guardian::kControllerFd == guardian::kControlFd + 3);
+Result<PauseGuard> PauseGuard::start(pid_t target, int target_pidfd, int kfd, bool paused) {
+  static_assert(pause_guard::kKfdFd == pause_guard::kControlFd + 1);
+  static_assert(pause_guard::kTargetFd == pause_guard::kControlFd + 2);
+  static_assert(pause_guard::kControllerFd == pause_guard::kControlFd + 3);
   const std::string program = TRY(find_program());
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
-    return Error{errno, "cannot make a socket for the guardian", ""};
+    return Error{errno, "cannot make a socket for the pause guard", ""};
   }
   UniqueFd ours(ends[0]), theirs(ends[1]);
-  const char state = paused ? guardian::kPausing : guardian::kRunning;
+  const char state = paused ? pause_guard::kPausing : pause_guard::kRunning;
   const UniqueFd self(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0)));
   if (!self) {
-    return Error{errno, "cannot make a pidfd for the guardian", ""};
+    return Error{errno, "cannot make a pidfd for the pause guard", ""};
   }
   if (const int error =
           spawn(program, target, state, {theirs.get(), kfd, target_pidfd, self.get()})) {
@@ -109,21 +108,21 @@ Result<GuardianProcess> GuardianProcess::start(pid_t target, int target_pidfd, i
   do {
     size = ::recv(ours.get(), &message, 1, 0);
   } while (size < 0 && errno == EINTR);
-  if (size != 1 || message != guardian::kReady) {
+  if (size != 1 || message != pause_guard::kReady) {
     return Error{EPIPE, fmt::format("{} ended at once", program), ""};
   }
-  return GuardianProcess(std::move(ours));
+  return PauseGuard(std::move(ours));
 }
 
-Status GuardianProcess::pausing() const {
-  if (::send(control_.get(), &guardian::kPausing, 1, MSG_NOSIGNAL) != 1) {
-    return Error{EPIPE, "the guardian has died", ""};
+Status PauseGuard::pausing() const {
+  if (::send(control_.get(), &pause_guard::kPausing, 1, MSG_NOSIGNAL) != 1) {
+    return Error{EPIPE, "the pause guard has died", ""};
   }
   return ok();
 }
 
-void GuardianProcess::running() const {
-  ::send(control_.get(), &guardian::kRunning, 1, MSG_NOSIGNAL);
+void PauseGuard::running() const {
+  ::send(control_.get(), &pause_guard::kRunning, 1, MSG_NOSIGNAL);
 }
 
 }  // namespace gp::mechanism

@@ -15,18 +15,18 @@ const char kRuntimeHint[] =
 Status check_queue_ids(pid_t pid, std::span<const u32> ids) {
   u32 bad = 0;
   const u32 count =
-      static_cast<u32>(ids.size() > inside::kMostQueues ? inside::kMostQueues + 1 : ids.size());
-  switch (inside::check_ids(ids.data(), count, &bad)) {
+      static_cast<u32>(ids.size() > stop::kMostQueues ? stop::kMostQueues + 1 : ids.size());
+  switch (stop::check_ids(ids.data(), count, &bad)) {
     case 0: return ok();
     case -E2BIG:
       return Error{EINVAL,
                    fmt::format("{} queues of pid {} in one call: the driver takes at most {}",
-                               ids.size(), pid, inside::kMostQueues),
+                               ids.size(), pid, stop::kMostQueues),
                    ""};
     case -ERANGE:
       return Error{EINVAL, fmt::format("{} is not a queue id of pid {}", bad, pid),
                    fmt::format("queue ids are 0 to {}, see `gpreempt queues --pid {}`",
-                               inside::kMostQueues - 1, pid)};
+                               stop::kMostQueues - 1, pid)};
     default: return Error{EINVAL, fmt::format("queue {} of pid {} is named twice", bad, pid), ""};
   }
 }
@@ -41,10 +41,10 @@ Result<u32> driver_grace(const StopOptions& options) {
   return grace;
 }
 
-std::vector<KnownQueue> known_queues(const inside::QueueTable& table) {
+std::vector<KnownQueue> known_queues(const stop::QueueTable& table) {
   std::vector<KnownQueue> queues;
   for (u32 i = 0; i < table.count; i++) {
-    const inside::Queue& queue = table.queues[i];
+    const stop::Queue& queue = table.queues[i];
     auto type = discover::QueueType::unknown;
     switch (queue.type) {
       case abi::queue_type_compute:
@@ -60,12 +60,12 @@ std::vector<KnownQueue> known_queues(const inside::QueueTable& table) {
   return queues;
 }
 
-std::vector<QueueReport> reports_for(inside::QueueTable& table, std::span<const u32> ids,
+std::vector<QueueReport> reports_for(stop::QueueTable& table, std::span<const u32> ids,
                                      bool stopping) {
   std::vector<QueueReport> reports;
   reports.reserve(ids.size());
   for (const u32 id : ids) {
-    const inside::Queue* queue = find_by_id(table, id, static_cast<u32>(reports.size()));
+    const stop::Queue* queue = find_by_id(table, id, static_cast<u32>(reports.size()));
     const auto outcome = queue == nullptr             ? QueueOutcome::invalid
                          : queue->stopped == stopping ? QueueOutcome::already
                                                       : QueueOutcome::done;
@@ -83,7 +83,7 @@ std::vector<QueueReport> mark_done(std::vector<QueueReport> reports) {
   return reports;
 }
 
-std::vector<u32> all_ids(const inside::QueueTable& table) {
+std::vector<u32> all_ids(const stop::QueueTable& table) {
   std::vector<u32> ids;
   ids.reserve(table.count);
   for (u32 i = 0; i < table.count; i++) {

@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "mechanism/inside/queue_table.h"
 #include "mechanism/mechanism.h"
+#include "stop/queue_table.h"
 
 namespace gp::mechanism {
 
@@ -14,14 +14,14 @@ Status check_queue_ids(pid_t pid, std::span<const u32> ids);
 // The driver's value: 1..255, or the one for its default. EINVAL for anything else.
 Result<u32> driver_grace(const StopOptions& options);
 
-std::vector<KnownQueue> known_queues(const inside::QueueTable& table);
+std::vector<KnownQueue> known_queues(const stop::QueueTable& table);
 
 // One report per id, `done` unless the queue was in the wanted state before.
-std::vector<QueueReport> reports_for(inside::QueueTable& table, std::span<const u32> ids,
+std::vector<QueueReport> reports_for(stop::QueueTable& table, std::span<const u32> ids,
                                      bool stopping);
 // After a stop that succeeded: an id the table did not know before it has been found since.
 std::vector<QueueReport> mark_done(std::vector<QueueReport> reports);
-std::vector<u32> all_ids(const inside::QueueTable& table);
+std::vector<u32> all_ids(const stop::QueueTable& table);
 
 // What went wrong in a session's stop, in words: `error` is -errno, `bad` the queue.
 Error stop_error(pid_t pid, int error, u32 bad);

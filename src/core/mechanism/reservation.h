@@ -6,9 +6,9 @@
 #include <memory>
 
 #include "base/result.h"
-#include "base/types.h"
 #include "base/unique_fd.h"
 #include "kfd/channel.h"
+#include "libc/types.h"
 
 namespace gp::mechanism {
 

@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <charconv>
 
-#include "kfd/os.h"
+#include "os/os.h"
 
 namespace gp::mechanism {
 namespace {
@@ -52,7 +52,7 @@ Error no_such_process(pid_t pid) {
 }  // namespace
 
 Result<ProcessState> process_state(pid_t pid) {
-  kfd::Os& os = kfd::system_os();
+  Os& os = system_os();
   const auto stat = os.read_file(fmt::format("/proc/{}/stat", pid));
   const auto status = os.read_file(fmt::format("/proc/{}/status", pid));
   if (!stat || !status) {
@@ -73,12 +73,12 @@ Result<ProcessState> process_state(pid_t pid) {
 }
 
 std::string describe_process(pid_t pid) {
-  const auto name = kfd::system_os().read_file(fmt::format("/proc/{}/comm", pid));
+  const auto name = system_os().read_file(fmt::format("/proc/{}/comm", pid));
   return name ? fmt::format("pid {} ({})", pid, name->substr(0, name->find('\n')))
               : fmt::format("pid {}", pid);
 }
 
-Result<UniqueFd> open_target(const discover::ProcessKey& key) {
+Result<UniqueFd> open_target(const ProcessKey& key) {
   if (key.pid <= 0) {
     return Error{EINVAL, fmt::format("{} is not a pid", key.pid), ""};
   }
@@ -103,7 +103,7 @@ Result<UniqueFd> open_target(const discover::ProcessKey& key) {
 }
 
 Result<std::vector<int>> kfd_descriptors(pid_t pid) {
-  kfd::Os& os = kfd::system_os();
+  Os& os = system_os();
   const std::string directory = fmt::format("/proc/{}/fd", pid);
   const auto names = os.list_directory(directory);
   if (!names) {

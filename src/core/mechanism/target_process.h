@@ -28,7 +28,7 @@ std::string describe_process(pid_t pid);
 
 // A pidfd of the process that the key names. ESRCH if it has gone, is a zombie, or the pid is now
 // another process's.
-Result<UniqueFd> open_target(const discover::ProcessKey& key);
+Result<UniqueFd> open_target(const ProcessKey& key);
 
 // The numbers of the descriptors of /dev/kfd that the process has; the virtual GPU's are memory
 // files. EPERM if its files may not be seen.

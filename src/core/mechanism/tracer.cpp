@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/eventfd.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include <cerrno>
 
 #include "base/log.h"
+#include "libc/eventfd.h"
 #include "mechanism/debugger_errors.h"
 #include "mechanism/queue_set.h"
 #include "mechanism/target_process.h"
@@ -19,29 +19,19 @@
 namespace gp::mechanism {
 namespace {
 
-void signal_event(const UniqueFd& event) {
-  const u64 one = 1;
-  [[maybe_unused]] const ssize_t size = ::write(event.get(), &one, sizeof one);
-}
-void clear_event(const UniqueFd& event) {
-  u64 count = 0;
-  [[maybe_unused]] const ssize_t size = ::read(event.get(), &count, sizeof count);
-}
-
 bool is_stop_signal(int signal) {
   return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
 }
 
 }  // namespace
 
-Tracer::Tracer(const discover::ProcessKey& target, Tracee& tracee)
-    : target_(target), tracee_(tracee) {
+Tracer::Tracer(const ProcessKey& target, Tracee& tracee) : target_(target), tracee_(tracee) {
   sem_init(&answered_, 0, 0);
-  request_event_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  gone_event_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  request_event_.reset(make_event());
+  gone_event_.reset(make_event());
 }
 
-Result<std::unique_ptr<Tracer>> Tracer::start(const discover::ProcessKey& target, Tracee& tracee) {
+Result<std::unique_ptr<Tracer>> Tracer::start(const ProcessKey& target, Tracee& tracee) {
   std::unique_ptr<Tracer> tracer(new Tracer(target, tracee));
   if (!tracer->request_event_ || !tracer->gone_event_) {
     return Error{errno, "cannot make an eventfd", ""};
@@ -100,7 +90,7 @@ int Tracer::run(const Work& work) {
     }
     request_ = &work;
   }
-  signal_event(request_event_);
+  signal_event(request_event_.get());
   wait_for_answer();
   return result_;
 }
@@ -177,7 +167,7 @@ void Tracer::serve_events() {
 }
 
 void Tracer::serve_request() {
-  clear_event(request_event_);
+  clear_event(request_event_.get());
   const Work* work = nullptr;
   {
     const std::lock_guard lock(mutex_);
@@ -224,7 +214,7 @@ void Tracer::finish() {
   }
   const std::lock_guard lock(mutex_);
   finished_ = true;
-  signal_event(gone_event_);
+  signal_event(gone_event_.get());
   if (request_ != nullptr) {
     request_ = nullptr;
     result_ = -ESRCH;

@@ -43,7 +43,7 @@ class Tracee {
 class Tracer {
  public:
   // Seizes the target and opens the tracee. `tracee` outlives the tracer.
-  static Result<std::unique_ptr<Tracer>> start(const discover::ProcessKey& target, Tracee& tracee);
+  static Result<std::unique_ptr<Tracer>> start(const ProcessKey& target, Tracee& tracee);
   Tracer(const Tracer&) = delete;
   Tracer& operator=(const Tracer&) = delete;
   ~Tracer();  // everything runs, nothing is traced any more
@@ -58,7 +58,7 @@ class Tracer {
   int gone_fd() const { return gone_event_.get(); }
 
  private:
-  Tracer(const discover::ProcessKey& target, Tracee& tracee);
+  Tracer(const ProcessKey& target, Tracee& tracee);
   static void* thread_main(void* self);
   void wait_for_answer();
   void thread_body();
@@ -71,7 +71,7 @@ class Tracer {
   void finish();
   void wait_until_detached() const;
 
-  const discover::ProcessKey target_;
+  const ProcessKey target_;
   Tracee& tracee_;
   WaitWatcher watcher_;
   UniqueFd request_event_, gone_event_;

@@ -1,18 +1,17 @@
 #include "mechanism/wait_watcher.h"
 
-#include <sys/eventfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 
-#include "base/types.h"
+#include "libc/eventfd.h"
 
 namespace gp::mechanism {
 
 int WaitWatcher::start(pid_t pid) {
   pid_ = pid;
-  event_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  event_.reset(make_event());
   if (!event_) {
     return -errno;
   }
@@ -33,8 +32,7 @@ void WaitWatcher::stop() {
 }
 
 bool WaitWatcher::take_report() {
-  u64 count = 0;
-  [[maybe_unused]] const ssize_t size = ::read(event_.get(), &count, sizeof count);
+  clear_event(event_.get());
   return !gone_.load(std::memory_order_acquire);  // pairs with the release in watch()
 }
 
@@ -56,8 +54,7 @@ void WaitWatcher::watch() {
     const bool stopped =
         result == 0 && (info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED);
     gone_.store(!stopped, std::memory_order_release);
-    const u64 one = 1;
-    [[maybe_unused]] const ssize_t size = ::write(event_.get(), &one, sizeof one);
+    signal_event(event_.get());
     if (!stopped) {
       return;
     }

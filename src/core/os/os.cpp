@@ -1,4 +1,4 @@
-#include "kfd/os.h"
+#include "os/os.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -12,7 +12,9 @@
 
 #include <fmt/format.h>
 
-namespace gp::kfd {
+#include "base/files.h"
+
+namespace gp {
 namespace {
 
 Error failed(const char* action, const std::string& path) {
@@ -38,30 +40,7 @@ Result<UniqueFd> open_path(const std::string& path, int flags) {
 
 class SystemOs final : public Os {
  public:
-  Result<std::string> read_file(const std::string& path) override {
-    const UniqueFd fd = TRY(open_path(path, O_RDONLY));
-    // sysfs files fit a page; debugfs files grow to megabytes. Their size is not known beforehand:
-    // stat says 4096 or 0.
-    std::string text(4096, '\0');
-    std::size_t used = 0;
-    for (;;) {
-      const ssize_t got = ::read(fd.get(), text.data() + used, text.size() - used);
-      if (got < 0 && errno == EINTR) {
-        continue;
-      }
-      if (got < 0) {
-        return failed("read", path);
-      }
-      if (got == 0) {
-        text.resize(used);
-        return text;
-      }
-      used += static_cast<std::size_t>(got);
-      if (used == text.size()) {
-        text.resize(2 * used);
-      }
-    }
-  }
+  Result<std::string> read_file(const std::string& path) override { return gp::read_file(path); }
 
   Result<std::vector<std::string>> list_directory(const std::string& path) override {
     DIR* directory = ::opendir(path.c_str());
@@ -134,4 +113,4 @@ Os& system_os() {
   return os;
 }
 
-}  // namespace gp::kfd
+}  // namespace gp

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "base/result.h"
-#include "base/types.h"
 #include "base/unique_fd.h"
+#include "libc/types.h"
 
-namespace gp::kfd {
+namespace gp {
 
 class Os {
  public:
@@ -41,4 +41,4 @@ bool name_before(std::string_view left, std::string_view right);
 // The running system, through libc's open, read, ...: a preloaded virtual GPU is seen.
 Os& system_os();
 
-}  // namespace gp::kfd
+}  // namespace gp

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "discover/snapshot.h"
+#include "model/work_class.h"
 
 namespace gp::policy {
 
@@ -29,7 +29,7 @@ enum class JobState { running, stopping, stopped, starting };
 // One job as the policy sees it. Times are nanoseconds of CLOCK_MONOTONIC.
 struct JobView {
   JobId id = 0;
-  discover::WorkClass work_class = discover::WorkClass::normal;
+  WorkClass work_class = WorkClass::normal;
   u32 priority = 7;             // 0..15
   uid_t owner = 0;              // whose processes these are
   bool governs_others = false;  // may stop jobs of other owners
@@ -87,7 +87,7 @@ struct Decision {
 };
 
 // Whether some policy may stop jobs of this class.
-bool is_ever_stopped(discover::WorkClass work_class, const Parameters& parameters);
+bool is_ever_stopped(WorkClass work_class, const Parameters& parameters);
 // Whether others may be stopped, or kept so, because of this job: it is busy, or went idle so
 // recently that a stop may linger. Of the view only the activity counts.
 bool may_claim(u64 now_ns, const Parameters& parameters, const JobView& job);

@@ -6,8 +6,6 @@
 namespace gp::policy {
 namespace {
 
-using discover::WorkClass;
-
 bool may_be_stopped_by_level(const JobView& job, const Parameters& parameters) {
   if (job.work_class == WorkClass::online) {
     return job.stoppable && parameters.stop_online;

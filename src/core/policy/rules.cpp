@@ -2,8 +2,6 @@
 
 namespace gp::policy {
 
-using discover::WorkClass;
-
 bool may_be_stopped(const JobView& job, const Parameters& parameters) {
   const bool class_allows = job.work_class == WorkClass::offline ||
                             (job.work_class == WorkClass::normal && parameters.stop_normal);

@@ -14,8 +14,6 @@
 namespace gp::policy {
 namespace {
 
-using discover::WorkClass;
-
 u64 stop_cost_ns(const View& view, const JobView& victim) {
   u64 cost = 0;
   for (const NodeView& node : view.nodes) {

@@ -26,7 +26,7 @@ void Engine::read_activity(u64 now_ns, Process& process) {
   }
   if (activity->busy && !was_busy) {
     process.busy_since_ns = plausible(activity->busy_since_ns, process.idle_since_ns);
-    if (job_of(process).work_class == discover::WorkClass::online) {
+    if (job_of(process).work_class == WorkClass::online) {
       notice_ns_ = std::max(notice_ns_.value_or(0), process.busy_since_ns);
     }
   } else if (!activity->busy && was_busy) {
@@ -35,16 +35,16 @@ void Engine::read_activity(u64 now_ns, Process& process) {
   process.busy = activity->busy;
   if (activity->overdue_starts != process.overdue_starts) {
     process.overdue_starts = activity->overdue_starts;
-    if (is_inside(process.way)) {
+    if (is_inside(process.mechanism)) {
       lease_ended(now_ns, process.id);
     }
   }
 }
 
-// An outside stop under way has no lease to extend yet, but the guardian must see that we live: if
-// we hang now, the driver stops the process all the same.
+// An outside stop under way is kept alive even if it is not wanted any more: the guardian must see
+// that we live, for if we hang now, the driver stops the process all the same.
 bool Engine::keeps_lease(const Process& process) const {
-  if (process.phase == Phase::stopping && !is_inside(process.way)) {
+  if (process.phase == Phase::stopping && !is_inside(process.mechanism)) {
     return true;
   }
   const bool held = process.phase == Phase::stopped || process.phase == Phase::stopping;
@@ -54,9 +54,7 @@ bool Engine::keeps_lease(const Process& process) const {
 void Engine::extend_lease(u64 now_ns, Process& process) {
   if (keeps_lease(process) && now_ns + settings_.lease_ns / 2 >= process.deadline_ns) {
     process.deadline_ns = now_ns + settings_.lease_ns;
-    if (process.phase == Phase::stopped || is_inside(process.way)) {
-      effects_.carry_out({Verb::extend, process.id, process.way, 0, process.deadline_ns});
-    }
+    effects_.carry_out({Verb::extend, process.id, process.mechanism, 0, process.deadline_ns});
   }
 }
 
@@ -79,7 +77,7 @@ void Engine::do_what_is_due(u64 now_ns) {
     if (job.blocked_until_ns && now_ns >= *job.blocked_until_ns) {
       job.blocked_until_ns.reset();
       for (Process* process : job.processes) {
-        process->ways.fill({});
+        process->failures.clear();
         bring(now_ns, *process);
       }
     }
@@ -126,8 +124,9 @@ bool Engine::is_stoppable(const Job& job) const {
     return false;
   }
   return std::all_of(job.processes.begin(), job.processes.end(), [this](const Process* process) {
-    const bool has_way = process->phase != Phase::running || best_way(*process).has_value();
-    return !process->has_queues() || (has_way && process->prepare_sequence == 0);
+    const bool can_be_stopped =
+        process->phase != Phase::running || best_mechanism(*process).has_value();
+    return !process->has_queues() || (can_be_stopped && process->prepare_sequence == 0);
   });
 }
 
@@ -221,6 +220,7 @@ void Engine::let_up(u64 now_ns, Job& job) {
   index_.attend(job);
   job.down = false;
   job.arrived = false;
+  job.log_due = true;
   job.previous_stop_ns = now_ns - job.since_ns;
   job.stopped_total_ns += job.previous_stop_ns;
   job.since_ns = now_ns;
@@ -289,7 +289,7 @@ std::optional<u64> Engine::earliest_deadline_ns() const {
   for (const Job* job : index_.attended()) {
     for (const Process* process : job->processes) {
       const bool counts = process->phase == Phase::stopped || process->phase == Phase::stopping ||
-                          (process->phase == Phase::starting && !is_inside(process->way));
+                          (process->phase == Phase::starting && !is_inside(process->mechanism));
       if (counts) {
         earliest = std::min(earliest.value_or(process->deadline_ns), process->deadline_ns);
       }

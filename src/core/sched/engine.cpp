@@ -10,7 +10,6 @@
 namespace gp::sched {
 
 using discover::ClassSource;
-using discover::WorkClass;
 
 Engine::Engine(Effects& effects, Settings settings)
     : effects_(effects), settings_(std::move(settings)) {}
@@ -156,7 +155,7 @@ void Engine::update_job(Job& job) {
   index_.attend(job);
 }
 
-void Engine::agent_joined(u64 now_ns, ProcessId id, u32 abilities) {
+void Engine::agent_joined(u64 now_ns, ProcessId id, MechanismSet abilities) {
   Process* process = get(id);
   if (process == nullptr) {
     return;
@@ -164,7 +163,7 @@ void Engine::agent_joined(u64 now_ns, ProcessId id, u32 abilities) {
   process->has_agent = true;
   process->abilities = abilities;
   process->prepared = false;  // whoever was attached has let go of it
-  process->ways.fill({});
+  process->failures.clear();
   process->overdue_starts = 0;
   if (const auto activity = effects_.activity(id)) {
     process->overdue_starts = activity->overdue_starts;
@@ -180,11 +179,11 @@ void Engine::agent_left(u64 now_ns, ProcessId id) {
     return;
   }
   process->has_agent = false;
-  process->abilities = 0;
+  process->abilities = {};
   process->busy.reset();
   process->queues[static_cast<u32>(QueueSource::agent)].clear();
   update_job(job_of(*process));
-  if (process->phase != Phase::running && is_inside(process->way)) {
+  if (process->phase != Phase::running && is_inside(process->mechanism)) {
     set_running(*process);
     note(now_ns, TraceKind::lease_ended, job_of(*process), process->facts.key.pid);
   }
@@ -202,7 +201,7 @@ void Engine::set_queues(u64 now_ns, ProcessId id, QueueSource source, const Queu
   Job& job = job_of(*process);
   update_job(job);
   watch_slots();
-  if (appeared && job.down && process->phase == Phase::stopped && is_inside(process->way)) {
+  if (appeared && job.down && process->phase == Phase::stopped && is_inside(process->mechanism)) {
     // The Controller stops new queues of a lease by itself; an agent is told once more.
     order(now_ns, *process, Verb::stop, Phase::stopping);
   }
@@ -267,7 +266,7 @@ void Engine::configure(u64 now_ns, Settings settings) {
     update_job(job);  // the parameters say which classes may be stopped
   }
   for (auto& [id, process] : processes_) {
-    process.ways.fill({});
+    process.failures.clear();
     process.prepared = false;
     bring(now_ns, process);
   }

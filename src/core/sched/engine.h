@@ -34,7 +34,7 @@ enum class Verb : u8 { prepare, stop, start, extend };
 struct Order {
   Verb verb = Verb::stop;
   ProcessId process = 0;
-  Way way = Way::self_debug;
+  Mechanism mechanism = Mechanism::self_debug;
   u32 sequence = 0;
   u64 deadline_ns = 0;  // of stop and extend: when the process runs again by itself
 };
@@ -67,7 +67,7 @@ class Engine {
   void remove_process(u64 now_ns, ProcessId id);
   // Another class, priority or job than before.
   void set_facts(u64 now_ns, ProcessId id, const ProcessFacts& facts);
-  void agent_joined(u64 now_ns, ProcessId id, u32 abilities);
+  void agent_joined(u64 now_ns, ProcessId id, MechanismSet abilities);
   // The connection has ended but the process has not: what its agent had stopped runs again.
   void agent_left(u64 now_ns, ProcessId id);
   // How many compute queues it has on each GPU, by one who knows; `appeared`: one is new.
@@ -106,9 +106,9 @@ class Engine {
   // Every job as the policy would see it now. What it sees in settle() is less, and must lead to
   // the same decision.
   policy::View view_of_all(u64 now_ns) const;
-  // By which way the process would be stopped, now or once its agent with these abilities has
+  // By which mechanism the process would be stopped, now or once its agent with these abilities has
   // joined; empty if its class is not stopped or there is none.
-  std::optional<Way> expected_way(ProcessId id, u32 abilities) const;
+  std::optional<Mechanism> expected_mechanism(ProcessId id, MechanismSet abilities) const;
   Report report(u64 now_ns) const;
   const Trace& trace() const { return trace_; }
 
@@ -127,13 +127,15 @@ class Engine {
   void order_prepare(u64 now_ns, Process& process);
   void stop_answered(u64 now_ns, Process& process, const Answer& answer);
   void start_answered(u64 now_ns, Process& process, const Answer& answer);
-  void way_failed(u64 now_ns, Process& process, Way way, int error, const std::string& reason);
+  void mechanism_failed(u64 now_ns, Process& process, Mechanism mechanism, int error,
+                        const std::string& reason);
   void job_failed(u64 now_ns, Job& job, const std::string& reason, int error);
   void set_running(Process& process);
   void check_job(u64 now_ns, Job& job);
+  void log_preemption(u64 now_ns, const Job& job);
   void measure_stop(u64 now_ns, Process& process, const Answer& answer);
-  std::optional<Way> best_way(const Process& process) const;
-  bool is_available(const Process& process, Way way) const;
+  std::optional<Mechanism> best_mechanism(const Process& process) const;
+  bool is_available(const Process& process, Mechanism mechanism) const;
   bool may_be_stopped(const Job& job) const;
   void no_answer(u64 now_ns, Process& process);
   // decide.cpp: the policy's view, and what is due by time alone.
@@ -174,6 +176,8 @@ class Engine {
   std::vector<ProcessId> woken_;
   std::optional<u64> wake_ns_;
   std::optional<u64> notice_ns_;  // when the online work began that has not been decided about yet
+  Allowance log_lines_;
+  u64 unlogged_ = 0;  // preemptions without a line in the log
   u64 next_id_ = 1;
   u32 next_sequence_ = 1;
   bool closed_ = false;

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "base/histogram.h"
-#include "base/types.h"
+#include "libc/types.h"
 
 namespace gp::sched {
 

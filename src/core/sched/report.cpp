@@ -26,7 +26,7 @@ std::string state_name(const Job& job) {
   return job.arrived ? "running" : "starting";
 }
 
-ProcessReport report_process(const Process& process, std::optional<Way> way) {
+ProcessReport report_process(const Process& process, std::optional<Mechanism> mechanism) {
   ProcessReport report;
   report.pid = process.facts.key.pid;
   report.uid = process.facts.uid;
@@ -35,12 +35,12 @@ ProcessReport report_process(const Process& process, std::optional<Way> way) {
   report.has_agent = process.has_agent;
   report.busy = process.busy;
   report.state = phase_name(process.phase);
-  if (way) {
-    report.mechanism = info(*way).name;
-    report.level = info(*way).level;
+  if (mechanism) {
+    report.mechanism = info_of(*mechanism).name;
+    report.level = info_of(*mechanism).level;
   }
-  for (const WayInfo& entry : ways()) {
-    const WayRecord& record = process.ways[static_cast<u32>(entry.way)];
+  for (const MechanismInfo& entry : kMechanisms) {
+    const Failures::Failure& record = process.failures[entry.mechanism];
     if (record.error != 0) {
       report.not_better.push_back(fmt::format("{}: {}", entry.name, record.reason));
     }
@@ -84,8 +84,9 @@ Report Engine::report(u64 now_ns) const {
     JobReport entry = report_job(job, now_ns);
     for (const Process* process : job.processes) {
       const bool in_effect = process->phase != Phase::running;
-      const auto way = in_effect ? std::optional<Way>(process->way) : best_way(*process);
-      entry.processes.push_back(report_process(*process, way));
+      const auto mechanism =
+          in_effect ? std::optional<Mechanism>(process->mechanism) : best_mechanism(*process);
+      entry.processes.push_back(report_process(*process, mechanism));
       const ProcessReport& added = entry.processes.back();
       if (added.level && (!entry.level || *added.level < *entry.level)) {
         entry.level = added.level;

@@ -28,7 +28,7 @@ struct JobReport {
   policy::JobId id = 0;
   std::string name;
   uid_t owner = 0;
-  discover::WorkClass work_class = discover::WorkClass::normal;
+  WorkClass work_class = WorkClass::normal;
   u32 priority = 7;
   std::string state;
   std::vector<u32> gpu_ids;

@@ -56,9 +56,9 @@ RoomView Engine::view_room(u64 now_ns) const {
     view_activity(job, activity);
     RoomJob entry;
     entry.id = id;
-    entry.online = job.work_class == discover::WorkClass::online;
+    entry.online = job.work_class == WorkClass::online;
     entry.may_be_stopped =
-        job.work_class == discover::WorkClass::offline && job.holds.empty() && is_stoppable(job);
+        job.work_class == WorkClass::offline && job.holds.empty() && is_stoppable(job);
     entry.down = job.down;
     entry.made_room = job.made_room();
     entry.busy = activity.busy;
@@ -80,7 +80,7 @@ std::optional<u64> Engine::keep_room(u64 now_ns) {
     std::erase_if(job.holds, [](const Hold& hold) { return hold.holder == Hold::kRoom; });
   };
   if (!settings_.make_room || closed_) {
-    for (Job* job : index_.attended()) {  // who is held is
+    for (Job* job : index_.attended()) {  // a job with a hold is attended
       let_go(*job);
     }
     return std::nullopt;

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "discover/snapshot.h"
+#include "model/mechanism.h"
 #include "policy/policy.h"
 #include "sched/measures.h"
-#include "sched/ways.h"
 
 namespace gp::sched {
 
@@ -21,10 +21,10 @@ using ProcessId = u64;  // the engine's own; never used again
 struct Settings {
   const policy::Policy* policy = policy::find("strict");
   policy::Parameters parameters;
-  WaySet ways = WaySet::defaults();
+  MechanismSet mechanisms = MechanismSet::defaults();
   u64 lease_ns = 2'000'000'000;   // the longest a process stays stopped without a word from us
   u64 answer_ns = 1'000'000'000;  // an agent that says nothing for so long is not waited for
-  u64 retry_ns = 5'000'000'000;   // after no way worked, before the next attempt
+  u64 retry_ns = 5'000'000'000;   // after no mechanism worked, before the next attempt
   double stops_per_second = 50;   // of one job; beyond it stays stopped rather than flap
   double stops_at_once = 20;
   u32 hqd_reserve = 2;                    // free slots of a node below which there is a warning
@@ -33,9 +33,9 @@ struct Settings {
 };
 
 struct ProcessFacts {
-  discover::ProcessKey key;
+  ProcessKey key;
   uid_t uid = 0;
-  discover::WorkClass work_class = discover::WorkClass::normal;
+  WorkClass work_class = WorkClass::normal;
   discover::ClassSource class_source = discover::ClassSource::none;
   u32 priority = 7;
   std::string tag, command;
@@ -58,9 +58,21 @@ using QueueCounts = std::map<u32, u32>;  // compute queues by gpu_id
 
 enum class Phase : u8 { running, stopping, stopped, starting };
 
-struct WayRecord {
-  int error = 0;       // 0: it worked, or was not tried
-  std::string reason;  // why it did not work
+// What did not work on a process, and why.
+class Failures {
+ public:
+  struct Failure {
+    int error = 0;  // 0: it worked, or was not tried
+    std::string reason;
+  };
+  Failure& operator[](Mechanism mechanism) { return table_[static_cast<u32>(mechanism) - 1]; }
+  const Failure& operator[](Mechanism mechanism) const {
+    return table_[static_cast<u32>(mechanism) - 1];
+  }
+  void clear() { table_.fill({}); }
+
+ private:
+  std::array<Failure, kMechanismCount> table_;
 };
 
 struct Job;
@@ -71,14 +83,14 @@ struct Process {
   Job* job = nullptr;  // never empty; the table's nodes stay where they are
 
   bool has_agent = false;
-  u32 abilities = 0;
+  MechanismSet abilities;
   std::array<QueueCounts, kQueueSources> queues;
 
   Phase phase = Phase::running;
-  Way way = Way::self_debug;  // in effect, or last used
-  bool was_stopped = false;   // `way` has a meaning
-  std::array<WayRecord, kWays> ways;
-  bool prepared = false;  // an outside way was got ready, or the attempt has failed
+  Mechanism mechanism = Mechanism::self_debug;  // in effect, or last used
+  bool was_stopped = false;                     // `mechanism` has a meaning
+  Failures failures;
+  bool prepared = false;  // an outside mechanism was got ready, or the attempt has failed
   u32 sequence = 0;       // of the order that is not answered yet; 0: none
   u32 prepare_sequence = 0;
   std::optional<u64> answer_due_ns;
@@ -108,7 +120,7 @@ struct Job {
   std::vector<Process*> processes;  // in the order they came; the table's nodes stay where they are
 
   // Of its processes: kept up to date by update_job().
-  discover::WorkClass work_class = discover::WorkClass::normal;
+  WorkClass work_class = WorkClass::normal;
   u32 priority = 7;
   bool governs_others = false;
   std::vector<u32> nodes;  // sorted
@@ -119,9 +131,10 @@ struct Job {
   bool arrived = true;    // all processes are where `down` wants them
   u64 since_ns = 0;       // since when `down` is what it is
   u64 previous_stop_ns = 0;
+  bool log_due = false;          // a preemption ends that the log has no line of yet
   std::optional<u64> notice_ns;  // the beginning of the online work that this stop is for
   std::vector<Hold> holds;
-  std::optional<u64> blocked_until_ns;  // no way worked: not tried again before
+  std::optional<u64> blocked_until_ns;  // no mechanism worked: not tried again before
   std::string error;                    // why
   Allowance stops_allowed;
 

@@ -14,7 +14,7 @@ const char* name(TraceKind kind) {
     case TraceKind::start_decided: return "start_decided";
     case TraceKind::process_stopped: return "process_stopped";
     case TraceKind::process_started: return "process_started";
-    case TraceKind::way_failed: return "way_failed";
+    case TraceKind::mechanism_failed: return "mechanism_failed";
     case TraceKind::job_failed: return "job_failed";
     case TraceKind::lease_ended: return "lease_ended";
   }

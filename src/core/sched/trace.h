@@ -6,8 +6,8 @@
 
 #include <vector>
 
-#include "base/types.h"
 #include "discover/snapshot.h"
+#include "libc/types.h"
 
 namespace gp::sched {
 
@@ -18,11 +18,11 @@ enum class TraceKind : u8 {
   idle,
   stop_decided,
   start_decided,
-  process_stopped,  // value: nanoseconds since the decision
-  process_started,  // value: nanoseconds since the decision
-  way_failed,       // value: errno
-  job_failed,       // no way is left; value: errno
-  lease_ended,      // by itself
+  process_stopped,   // value: nanoseconds since the decision
+  process_started,   // value: nanoseconds since the decision
+  mechanism_failed,  // value: errno
+  job_failed,        // no way is left; value: errno
+  lease_ended,       // by itself
 };
 const char* name(TraceKind kind);
 
@@ -30,7 +30,7 @@ struct TraceEvent {
   u64 number = 0;  // counts all events, also those that have been overwritten
   u64 time_ns = 0;
   TraceKind kind{};
-  discover::WorkClass work_class = discover::WorkClass::normal;  // of the job, at that time
+  WorkClass work_class = WorkClass::normal;  // of the job, at that time
   u64 job = 0;
   pid_t pid = 0;  // 0: of the whole job
   i64 value = 0;

@@ -1,32 +1,34 @@
-// From running to stopped and back, for one process: which way is taken, what an answer or its
+// From running to stopped and back, for one process: which mechanism is used, what an answer or its
 // absence means, and when a job has arrived.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "base/log.h"
 #include "sched/engine.h"
 
 namespace gp::sched {
 
-bool Engine::is_available(const Process& process, Way way) const {
-  if (!settings_.ways.has(way) || process.ways[static_cast<u32>(way)].error != 0) {
+bool Engine::is_available(const Process& process, Mechanism mechanism) const {
+  if (!settings_.mechanisms.has(mechanism) || process.failures[mechanism].error != 0) {
     return false;
   }
-  return !is_inside(way) || (process.has_agent && (process.abilities & info(way).ability));
+  return !is_inside(mechanism) || (process.has_agent && process.abilities.has(mechanism));
 }
 
-std::optional<Way> Engine::best_way(const Process& process) const {
-  for (const WayInfo& entry : ways()) {
-    if (is_available(process, entry.way)) {
-      return entry.way;
+std::optional<Mechanism> Engine::best_mechanism(const Process& process) const {
+  for (const MechanismInfo& entry : kMechanisms) {
+    if (is_available(process, entry.mechanism)) {
+      return entry.mechanism;
     }
   }
   return std::nullopt;
 }
 
-std::optional<Way> Engine::expected_way(ProcessId id, u32 abilities) const {
+std::optional<Mechanism> Engine::expected_mechanism(ProcessId id, MechanismSet abilities) const {
   const Process* known = find(id);
   if (known == nullptr || !may_be_stopped(*known->job)) {
     return std::nullopt;
@@ -35,9 +37,9 @@ std::optional<Way> Engine::expected_way(ProcessId id, u32 abilities) const {
   if (!process.has_agent) {
     process.has_agent = true;
     process.abilities = abilities;
-    process.ways.fill({});
+    process.failures.clear();
   }
-  return best_way(process);
+  return best_mechanism(process);
 }
 
 void Engine::bring_all(u64 now_ns, Job& job) {
@@ -61,14 +63,14 @@ void Engine::bring(u64 now_ns, Process& process) {
     order_prepare(now_ns, process);
     return;
   }
-  if (const auto way = best_way(process)) {
-    process.way = *way;
+  if (const auto mechanism = best_mechanism(process)) {
+    process.mechanism = *mechanism;
     process.was_stopped = true;
     process.decided_ns = now_ns;
     job.arrived = false;
     order(now_ns, process, Verb::stop, Phase::stopping);
   } else {
-    job_failed(now_ns, job, fmt::format("no way to stop process {}", process.facts.key.pid),
+    job_failed(now_ns, job, fmt::format("no mechanism can stop process {}", process.facts.key.pid),
                EOPNOTSUPP);
   }
 }
@@ -83,11 +85,11 @@ void Engine::order(u64 now_ns, Process& process, Verb verb, Phase phase) {
   } else {
     process.deadline_ns = now_ns + settings_.lease_ns;
   }
-  effects_.carry_out({verb, process.id, process.way, process.sequence, process.deadline_ns});
+  effects_.carry_out({verb, process.id, process.mechanism, process.sequence, process.deadline_ns});
 }
 
 bool Engine::may_be_stopped(const Job& job) const {
-  return job.work_class != discover::WorkClass::online &&
+  return job.work_class != WorkClass::online &&
          policy::is_ever_stopped(job.work_class, settings_.parameters);
 }
 
@@ -95,14 +97,14 @@ bool Engine::may_be_stopped(const Job& job) const {
 // is over, or its failure known, before the first stop.
 void Engine::order_prepare(u64, Process& process) {
   const Job& job = job_of(process);
-  const auto way = best_way(process);
-  if (closed_ || process.prepared || process.prepare_sequence != 0 || !way || is_inside(*way) ||
-      !may_be_stopped(job)) {
+  const auto mechanism = best_mechanism(process);
+  if (closed_ || process.prepared || process.prepare_sequence != 0 || !mechanism ||
+      is_inside(*mechanism) || !may_be_stopped(job)) {
     return;
   }
-  process.way = *way;
+  process.mechanism = *mechanism;
   process.prepare_sequence = next_sequence_++;
-  effects_.carry_out({Verb::prepare, process.id, *way, process.prepare_sequence, 0});
+  effects_.carry_out({Verb::prepare, process.id, *mechanism, process.prepare_sequence, 0});
 }
 
 void Engine::answered(u64 now_ns, ProcessId id, const Answer& answer) {
@@ -114,9 +116,9 @@ void Engine::answered(u64 now_ns, ProcessId id, const Answer& answer) {
     process->prepare_sequence = 0;
     process->prepared = answer.error == 0;
     if (answer.error != 0) {
-      way_failed(now_ns, *process, process->way, answer.error, answer.reason);
+      mechanism_failed(now_ns, *process, process->mechanism, answer.error, answer.reason);
       bring(now_ns, *process);
-      if (answer.error == EBUSY && !best_way(*process)) {
+      if (answer.error == EBUSY && !best_mechanism(*process)) {
         // Another debugger has it, and will let go of it some day.
         job_of(*process).blocked_until_ns = now_ns + settings_.retry_ns;
         index_.attend(job_of(*process));
@@ -138,15 +140,12 @@ void Engine::answered(u64 now_ns, ProcessId id, const Answer& answer) {
 
 void Engine::stop_answered(u64 now_ns, Process& process, const Answer& answer) {
   if (answer.error != 0) {
-    way_failed(now_ns, process, process.way, answer.error, answer.reason);
+    mechanism_failed(now_ns, process, process.mechanism, answer.error, answer.reason);
     set_running(process);
     bring(now_ns, process);
     return;
   }
   process.phase = Phase::stopped;
-  if (!is_inside(process.way)) {
-    process.deadline_ns = now_ns + settings_.lease_ns;  // the Controller counts from its call
-  }
   measure_stop(now_ns, process, answer);
   note(now_ns, TraceKind::process_stopped, job_of(process), process.facts.key.pid,
        static_cast<i64>(now_ns - process.decided_ns));
@@ -207,11 +206,12 @@ void Engine::lease_ended(u64 now_ns, ProcessId id) {
   check_job(now_ns, job_of(*process));
 }
 
-void Engine::way_failed(u64 now_ns, Process& process, Way way, int error,
-                        const std::string& reason) {
-  log_warning("{} does not work on process {}: {}", info(way).name, process.facts.key.pid, reason);
-  process.ways[static_cast<u32>(way)] = {error, reason};
-  note(now_ns, TraceKind::way_failed, job_of(process), process.facts.key.pid, error);
+void Engine::mechanism_failed(u64 now_ns, Process& process, Mechanism mechanism, int error,
+                              const std::string& reason) {
+  log_warning("{} does not work on process {}: {}", info_of(mechanism).name, process.facts.key.pid,
+              reason);
+  process.failures[mechanism] = {error, reason};
+  note(now_ns, TraceKind::mechanism_failed, job_of(process), process.facts.key.pid, error);
 }
 
 // A job is stopped as a whole or not at all: what of it is stopped already runs again.
@@ -230,14 +230,14 @@ void Engine::job_failed(u64 now_ns, Job& job, const std::string& reason, int err
 }
 
 void Engine::no_answer(u64 now_ns, Process& process) {
-  const Way way = process.way;
-  if (process.phase == Phase::stopping && is_inside(way)) {
+  const Mechanism mechanism = process.mechanism;
+  if (process.phase == Phase::stopping && is_inside(mechanism)) {
     // Should the agent come to it later, the start behind the stop undoes it.
-    effects_.carry_out({Verb::start, process.id, way, next_sequence_++, 0});
+    effects_.carry_out({Verb::start, process.id, mechanism, next_sequence_++, 0});
     set_running(process);
-    way_failed(now_ns, process, way, ETIMEDOUT, "its agent does not answer");
+    mechanism_failed(now_ns, process, mechanism, ETIMEDOUT, "its agent does not answer");
     bring(now_ns, process);
-  } else if (process.phase == Phase::starting && is_inside(way)) {
+  } else if (process.phase == Phase::starting && is_inside(mechanism)) {
     order(now_ns, process, Verb::start, Phase::starting);
   } else if (process.phase == Phase::stopped && now_ns >= process.deadline_ns) {
     lease_ended(now_ns, process.id);  // a start that failed: its deadline has ended the stop
@@ -268,7 +268,32 @@ void Engine::check_job(u64 now_ns, Job& job) {
       latencies_.busy_to_stopped.add(now_ns - *job.notice_ns);
     }
     job.notice_ns.reset();
+  } else if (std::exchange(job.log_due, false)) {
+    log_preemption(now_ns, job);
   }
+}
+
+// One line for each, when it is over: nobody waits then. What exceeds the rate is counted.
+void Engine::log_preemption(u64 now_ns, const Job& job) {
+  constexpr double kLinesPerSecond = 2, kLinesAtOnce = 20;
+  if (log_lines_.next_ns(now_ns, kLinesPerSecond, kLinesAtOnce) > now_ns) {
+    ++unlogged_;
+    return;
+  }
+  log_lines_.take(now_ns, kLinesPerSecond, kLinesAtOnce);
+  const auto stopped = std::find_if(job.processes.begin(), job.processes.end(),
+                                    [](const Process* process) { return process->was_stopped; });
+  if (stopped == job.processes.end()) {
+    return;
+  }
+  const std::string others =
+      job.processes.size() > 1 ? fmt::format(" and {} more", job.processes.size() - 1) : "";
+  const std::string before = unlogged_ == 0 ? "" : fmt::format("; {} before it", unlogged_);
+  unlogged_ = 0;
+  log_info("preempted {}process {}{} by {} for {:.1f} ms (stop {:.2f} ms, start {:.2f} ms{})",
+           job.name.empty() ? "" : fmt::format("job {}, ", job.name), (*stopped)->facts.key.pid,
+           others, info_of((*stopped)->mechanism).name, job.previous_stop_ns / 1e6,
+           job.last_stop_ns.value_or(0) / 1e6, job.last_start_ns.value_or(0) / 1e6, before);
 }
 
 }  // namespace gp::sched

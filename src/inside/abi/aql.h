@@ -8,7 +8,7 @@
 
 #include <cstddef>
 
-#include "base/types.h"
+#include "libc/types.h"
 
 namespace gp::abi {
 

@@ -3,7 +3,7 @@
 // 0x80 to 0x86): they are sent only where the configuration says that the driver has them.
 #pragma once
 
-#include "base/types.h"
+#include "libc/types.h"
 
 namespace gp::abi {
 

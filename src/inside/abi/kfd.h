@@ -13,7 +13,7 @@
 #include <cstddef>
 
 #include "abi/kfd_debug.h"
-#include "base/types.h"
+#include "libc/types.h"
 
 namespace gp::abi {
 

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "base/types.h"
+#include "libc/types.h"
 
 namespace gp::abi {
 

@@ -6,7 +6,7 @@
 // v10, v11 and v12 too.
 #pragma once
 
-#include "base/types.h"
+#include "libc/types.h"
 
 namespace gp::abi {
 

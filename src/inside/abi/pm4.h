@@ -2,7 +2,7 @@
 // Sources: Linux drivers/gpu/drm/amd/amdgpu/soc15d.h; ROCR-Runtime core/inc/amd_gpu_pm4.h.
 #pragma once
 
-#include "base/types.h"
+#include "libc/types.h"
 
 namespace gp::abi {
 

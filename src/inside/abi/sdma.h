@@ -3,7 +3,7 @@
 // core/inc/sdma_registers.h.
 #pragma once
 
-#include "base/types.h"
+#include "libc/types.h"
 
 namespace gp::abi {
 

@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-#include "base/types.h"
+#include "libc/types.h"
 
 namespace gp::agent {
 

@@ -6,7 +6,7 @@
 
 #include <new>
 
-#include "agent/hold.h"
+#include "agent/mutex_lock.h"
 
 namespace gp::agent {
 
@@ -40,7 +40,7 @@ bool provide_signals(GatedQueue& gated) {
     runtime.signal_destroy(gate_signal);
     return false;
   }
-  const Hold hold(gated.mutex);
+  const MutexLock lock(gated.mutex);
   gated.adopt(marker, gate_signal);
   return true;
 }
@@ -56,7 +56,7 @@ void wait_for_room(GatedQueue& gated, u64 packets) {
   constexpr u64 kFirstPause = 50'000, kLongestPause = 2'000'000;
   for (u64 ns = kFirstPause;; ns = ns < kLongestPause ? 2 * ns : ns) {
     {
-      const Hold hold(gated.mutex);
+      const MutexLock lock(gated.mutex);
       if (gated.has_room(packets)) {
         return;
       }
@@ -67,13 +67,13 @@ void wait_for_room(GatedQueue& gated, u64 packets) {
 
 void provide_spare_signal(GatedQueue& gated) {
   {
-    const Hold hold(gated.mutex);
+    const MutexLock lock(gated.mutex);
     if (!gated.lacks_signal()) {
       return;
     }
   }
   const hsa_signal_t signal = create_gate_signal(gated);
-  const Hold hold(gated.mutex);
+  const MutexLock lock(gated.mutex);
   if (signal.handle != 0) {
     gated.add_signal(signal);
   }
@@ -128,7 +128,7 @@ GatedQueue* Gate::claim(hsa_agent_t agent) {
 }
 
 GatedQueue* Gate::take_free() {
-  const Hold hold(mutex_);
+  const MutexLock lock(mutex_);
   for (GatedQueue*& candidate : queues_) {
     if (candidate == nullptr) {
       void* memory = memory_for(sizeof(GatedQueue));
@@ -146,15 +146,15 @@ GatedQueue* Gate::take_free() {
 }
 
 void Gate::give_up(GatedQueue& gated) {
-  const Hold hold(mutex_);
+  const MutexLock lock(mutex_);
   gated.queue = nullptr;
   gated.taken = false;
 }
 
 void Gate::start_serving(GatedQueue& gated, hsa_queue_t* queue) {
-  const Hold hold(mutex_);
+  const MutexLock lock(mutex_);
   gated.queue = queue;
-  const Hold hold_queue(gated.mutex);
+  const MutexLock hold_queue(gated.mutex);
   gated.serve(queue->size);
   gated.set(window_);
 }
@@ -183,7 +183,7 @@ hsa_status_t Gate::create(hsa_agent_t agent, u32 size, hsa_queue_type32_t type,
 }
 
 GatedQueue* Gate::find(const hsa_queue_t* queue) {
-  const Hold hold(mutex_);
+  const MutexLock lock(mutex_);
   for (GatedQueue* gated : queues_) {
     if (gated != nullptr && gated->taken && gated->queue == queue) {
       return gated;
@@ -194,7 +194,7 @@ GatedQueue* Gate::find(const hsa_queue_t* queue) {
 
 void Gate::release(GatedQueue& gated) {
   {
-    const Hold hold(gated.mutex);
+    const MutexLock lock(gated.mutex);
     gated.retire();
   }
   give_up(gated);
@@ -205,17 +205,17 @@ bool Gate::takes_marker(const hsa_queue_t* queue) {
   if (gated == nullptr) {
     return true;
   }
-  const Hold hold(gated->mutex);
+  const MutexLock lock(gated->mutex);
   return gated->is_open() && gated->has_room(queue->size / 2);
 }
 
 u32 Gate::set(const GateWindow& window) {
-  const Hold hold(mutex_);
+  const MutexLock lock(mutex_);
   window_ = window;
   u32 count = 0;
   for (GatedQueue* gated : queues_) {
     if (gated != nullptr && gated->queue != nullptr) {
-      const Hold hold_queue(gated->mutex);
+      const MutexLock hold_queue(gated->mutex);
       gated->set(window);
       count++;
     }
@@ -224,11 +224,11 @@ u32 Gate::set(const GateWindow& window) {
 }
 
 void Gate::forget_all() {
-  const Hold hold(mutex_);
+  const MutexLock lock(mutex_);
   window_ = {};
   for (GatedQueue* gated : queues_) {
     if (gated != nullptr) {
-      const Hold hold_queue(gated->mutex);
+      const MutexLock hold_queue(gated->mutex);
       gated->forget_signals();
       gated->queue = nullptr;
       gated->taken = false;
@@ -251,7 +251,7 @@ void Gate::on_packets(const void* packets, u64 count, u64 /*index*/, void* data,
   bool arm = false;
   hsa_signal_value_t below = 0;
   {
-    const Hold hold(gated.mutex);
+    const MutexLock lock(gated.mutex);
     used = gated.compose(static_cast<const abi::AqlPacket*>(packets), count, batch.packets());
     arm = gated.arm(below);
   }
@@ -267,7 +267,7 @@ bool Gate::on_marker(hsa_signal_value_t /*value*/, void* data) {
   bool arm = false;
   hsa_signal_value_t below = 0;
   {
-    const Hold hold(gated.mutex);
+    const MutexLock lock(gated.mutex);
     gated.disarmed();
     gated.advance();
     arm = gated.arm(below);
@@ -282,7 +282,7 @@ bool Gate::on_marker(hsa_signal_value_t /*value*/, void* data) {
 void Gate::wait_for_marker(GatedQueue& gated, hsa_signal_value_t below) {
   if (runtime.signal_async_handler(gated.marker(), HSA_SIGNAL_CONDITION_LT, below, on_marker,
                                    &gated) != HSA_STATUS_SUCCESS) {
-    const Hold hold(gated.mutex);
+    const MutexLock lock(gated.mutex);
     gated.disarmed();
   }
 }

@@ -24,7 +24,7 @@
 
 #include "agent/gated_queue.h"
 #include "agent/runtime.h"
-#include "base/types.h"
+#include "libc/types.h"
 
 namespace gp::agent {
 

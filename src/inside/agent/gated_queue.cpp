@@ -2,13 +2,11 @@
 
 #include <string.h>
 
-#include "mechanism/inside/debug_session.h"
+#include "libc/clock.h"
 
 namespace gp::agent {
 
 namespace {
-
-using mechanism::inside::monotonic_ns;
 
 // Packets of a window that is shut: how exactly a later window by number can count them.
 constexpr u32 kShutGrain = 64;

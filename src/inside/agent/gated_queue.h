@@ -22,7 +22,7 @@
 
 #include "abi/aql.h"
 #include "agent/runtime.h"
-#include "base/types.h"
+#include "libc/types.h"
 
 namespace gp::agent {
 

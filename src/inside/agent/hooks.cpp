@@ -61,7 +61,7 @@ u32 gpu_id_of(hsa_agent_t agent) {
 }
 
 void track(hsa_queue_t* made, u32 gpu_id) {
-  mechanism::inside::Ring ring;
+  stop::Ring ring;
   {
     const Queues::Lock lock(queues);
     TrackedQueue* queue = queues.add(made);

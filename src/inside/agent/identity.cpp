@@ -20,26 +20,20 @@ const char* setting(const char* name, const char* other_name = nullptr) {
   return other_name != nullptr ? setting(other_name) : nullptr;
 }
 
-control::ClassCode class_of(const char* name) {
-  using control::ClassCode;
-  if (name == nullptr) {
-    return ClassCode::unset;
-  }
-  return strcmp(name, "online") == 0    ? ClassCode::online
-         : strcmp(name, "offline") == 0 ? ClassCode::offline
-         : strcmp(name, "normal") == 0  ? ClassCode::normal
-                                        : ClassCode::unset;
+u32 class_code(const char* name) {
+  const auto work_class = name == nullptr ? std::nullopt : find_class(name);
+  return work_class ? wire::code_of(*work_class) : wire::kClassUnset;
 }
 
 u32 priority_of(const char* text) {
   if (text == nullptr) {
-    return control::kPriorityUnset;
+    return wire::kPriorityUnset;
   }
   char* end = nullptr;
   errno = 0;
   const unsigned long value = strtoul(text, &end, 10);
   const bool good = errno == 0 && end != text && *end == '\0' && value <= kMaxPriority;
-  return good ? static_cast<u32>(value) : control::kPriorityUnset;
+  return good ? static_cast<u32>(value) : wire::kPriorityUnset;
 }
 
 template <size_t N>
@@ -71,9 +65,9 @@ u64 start_time() {
 
 }  // namespace
 
-void describe_process(control::Hello& hello) {
+void describe_process(wire::Hello& hello) {
   hello.pid = static_cast<u32>(getpid());
-  hello.work_class = class_of(setting("GPREEMPT_CLASS"));
+  hello.work_class = class_code(setting("GPREEMPT_CLASS"));
   hello.priority = priority_of(setting("GPREEMPT_PRIORITY", "AMD_QUEUE_PRIORITY"));
   hello.start_time = start_time();
   copy(hello.tag, setting("GPREEMPT_TAG", "AMD_QUEUE_TAG"));

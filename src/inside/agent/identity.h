@@ -1,7 +1,7 @@
 // What the environment says about this process: its class, priority, tag and job.
 #pragma once
 
-#include "control/wire.h"
+#include "wire/wire.h"
 
 namespace gp::agent {
 
@@ -11,6 +11,6 @@ namespace gp::agent {
 //   GPREEMPT_TAG       else AMD_QUEUE_TAG
 //   GPREEMPT_JOB
 // What cannot be understood counts as not said.
-void describe_process(control::Hello& hello);
+void describe_process(wire::Hello& hello);
 
 }  // namespace gp::agent

@@ -10,7 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "mechanism/inside/debug_session.h"
+#include "libc/clock.h"
 
 namespace gp::agent {
 namespace {
@@ -28,7 +28,7 @@ void close_fd(int& fd) {
 
 }  // namespace
 
-bool Link::prepare() { return control::socket_path(path_, sizeof path_); }
+bool Link::prepare() { return wire::socket_path(path_, sizeof path_); }
 
 bool Link::try_connect() {
   close_fd(inotify_);
@@ -55,7 +55,7 @@ void Link::retry_later() {
     retry_at_ns_ = kNever;
     return;
   }
-  retry_at_ns_ = mechanism::inside::monotonic_ns() + retry_ms_ * 1'000'000;
+  retry_at_ns_ = monotonic_ns() + retry_ms_ * 1'000'000;
 }
 
 int Link::connect_once() {
@@ -91,7 +91,7 @@ bool Link::arm_watch() {
   if (inotify_ < 0) {
     return false;
   }
-  char directory[control::kSocketPathBytes];
+  char directory[wire::kSocketPathBytes];
   memcpy(directory, path_, sizeof directory);
   while (char* slash = strrchr(directory, '/')) {
     slash[slash == directory ? 1 : 0] = '\0';
@@ -129,8 +129,8 @@ void Link::close_all() {
   close_fd(inotify_);
 }
 
-int Link::send(const control::Header& message, const int* files, u32 file_count) const {
-  iovec part = {const_cast<control::Header*>(&message), message.size};
+int Link::send(const wire::Header& message, const int* files, u32 file_count) const {
+  iovec part = {const_cast<wire::Header*>(&message), message.size};
   alignas(cmsghdr) char room[CMSG_SPACE(kMostFiles * sizeof(int))] = {};
   msghdr packet = {};
   packet.msg_iov = &part;
@@ -163,12 +163,12 @@ int Link::receive(void* buffer, u32 bytes) const {
   if (size <= 0) {
     return size == 0 || errno == ECONNRESET ? 0 : -errno;
   }
-  control::Header header;
+  wire::Header header;
   if (static_cast<size_t>(size) < sizeof header || size > static_cast<ssize_t>(bytes)) {
     return -EBADMSG;
   }
   memcpy(&header, buffer, sizeof header);
-  const bool ours = header.magic == control::kMagic && header.version == control::kVersion &&
+  const bool ours = header.magic == wire::kMagic && header.version == wire::kVersion &&
                     header.size == static_cast<u32>(size);
   return ours ? static_cast<int>(size) : -EBADMSG;
 }

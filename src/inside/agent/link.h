@@ -5,8 +5,8 @@
 // of a daemon that is starting are a few attempts made in a row.
 #pragma once
 
-#include "control/socket_path.h"
-#include "control/wire.h"
+#include "wire/socket_path.h"
+#include "wire/wire.h"
 
 namespace gp::agent {
 
@@ -30,7 +30,7 @@ class Link {
   static constexpr u64 kNever = ~u64{0};
 
   // One message, with the files of a hello. -errno: the daemon does not read or has gone.
-  int send(const control::Header& message, const int* files = nullptr, u32 file_count = 0) const;
+  int send(const wire::Header& message, const int* files = nullptr, u32 file_count = 0) const;
   // One message into `buffer`: its size, 0 at the end of the connection, -EAGAIN if there is none,
   // -EBADMSG if it is none of ours.
   int receive(void* buffer, u32 bytes) const;
@@ -40,7 +40,7 @@ class Link {
   bool arm_watch();
   void retry_later();
 
-  char path_[control::kSocketPathBytes] = {};
+  char path_[wire::kSocketPathBytes] = {};
   int socket_ = -1;
   int inotify_ = -1;
   u64 retry_ms_ = 0;  // the wait before the next try

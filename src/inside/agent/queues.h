@@ -10,11 +10,11 @@
 
 #include "agent/doorbells.h"
 #include "agent/runtime.h"
-#include "control/wire.h"
+#include "wire/wire.h"
 
 namespace gp::agent {
 
-constexpr u32 kMostTracked = control::kMaxQueuesPerMessage;
+constexpr u32 kMostTracked = wire::kMaxQueuesPerMessage;
 
 enum class QueueState : u8 {
   free,

@@ -9,7 +9,7 @@
 #include <hsa/hsa_api_trace.h>
 #undef AMD_INTERNAL_BUILD
 
-#include "base/types.h"
+#include "libc/types.h"
 
 namespace gp::agent {
 

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -14,16 +13,16 @@
 #include "agent/identity.h"
 #include "agent/thread.h"
 #include "agent/watcher.h"
-#include "base/real_time.h"
-#include "base/short_slices.h"
+#include "libc/clock.h"
+#include "libc/eventfd.h"
+#include "libc/real_time.h"
+#include "libc/short_slices.h"
 
 namespace gp::agent {
 
 constinit Service service;
 
 namespace {
-
-using mechanism::inside::monotonic_ns;
 
 constexpr u64 kDefaultLeaseNs = 2'000'000'000;
 
@@ -32,12 +31,6 @@ void close_fd(int& fd) {
     close(fd);
   }
   fd = -1;
-}
-
-void drain(int eventfd) {
-  u64 count = 0;
-  while (read(eventfd, &count, sizeof count) > 0) {
-  }
 }
 
 }  // namespace
@@ -58,27 +51,22 @@ void Service::start(const kfd::Channel& channel) {
 // Sealed: nobody can shrink it under the daemon's feet.
 bool Service::make_shared_page() {
   page_fd_ = memfd_create("gpreempt-page", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  wake_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  kick_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (page_fd_ < 0 || wake_fd_ < 0 || kick_fd_ < 0 ||
-      ftruncate(page_fd_, control::kPageBytes) != 0 ||
+  wake_fd_ = make_event();
+  kick_fd_ = make_event();
+  if (page_fd_ < 0 || wake_fd_ < 0 || kick_fd_ < 0 || ftruncate(page_fd_, wire::kPageBytes) != 0 ||
       fcntl(page_fd_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
     return false;
   }
-  void* memory =
-      mmap(nullptr, control::kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, page_fd_, 0);
+  void* memory = mmap(nullptr, wire::kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, page_fd_, 0);
   if (memory == MAP_FAILED) {
     return false;
   }
-  page_ = new (memory) control::Page;
+  page_ = new (memory) wire::Page;
   page_->pid = static_cast<u32>(getpid());
   return true;
 }
 
-void Service::kick() const {
-  const u64 one = 1;
-  [[maybe_unused]] const ssize_t written = write(kick_fd_, &one, sizeof one);
-}
+void Service::kick() const { signal_event(kick_fd_); }
 
 void* Service::thread_main(void* self) {
   ask_for_short_slices();  // a stop waits for this thread
@@ -103,7 +91,7 @@ void Service::run() {
     };
     poll(ready, kCount, milliseconds_to_next());
     if (ready[kKick].revents != 0) {
-      drain(kick_fd_);
+      clear_event(kick_fd_);
     }
     // Commands first: somebody is waiting for them.
     const bool peer = ready[kPeer].revents != 0;
@@ -141,12 +129,13 @@ bool Service::connect() {
     return false;
   }
   page_->lease_deadline_ns.store(0, std::memory_order_relaxed);
-  control::Hello hello;
+  wire::Hello hello;
   describe_process(hello);
-  hello.abilities = stopper.abilities();
+  MechanismSet abilities = stopper.abilities();
   if (gate.wanted()) {
-    hello.abilities |= control::can_gate;
+    abilities.add(Mechanism::gate);
   }
+  hello.abilities = abilities.bits();
   const int files[] = {page_fd_, wake_fd_};
   if (link_.send(hello.header, files, 2) < 0) {
     lose_daemon();
@@ -178,11 +167,11 @@ void Service::read_messages() {
     if (size == -EAGAIN || size == -EINTR) {
       return;
     }
-    control::Header header;
+    wire::Header header;
     if (size > 0) {
       memcpy(&header, message_, sizeof header);
     }
-    // A daemon that speaks another language than we do is none.
+    // A message we do not understand: this is not a daemon we can work with.
     if (size <= 0 || !dispatch(header)) {
       lose_daemon();
       return;
@@ -190,25 +179,25 @@ void Service::read_messages() {
   }
 }
 
-bool Service::dispatch(const control::Header& header) {
+bool Service::dispatch(const wire::Header& header) {
   switch (header.kind) {
-    case control::Kind::welcome:
-      if (header.size == sizeof(control::Welcome)) {
-        on_welcome(*reinterpret_cast<const control::Welcome*>(message_));
+    case wire::Kind::welcome:
+      if (header.size == sizeof(wire::Welcome)) {
+        on_welcome(*reinterpret_cast<const wire::Welcome*>(message_));
         return true;
       }
       break;
-    case control::Kind::stop:
-    case control::Kind::start:
-      if (header.size == sizeof(control::Command) && welcomed_) {
-        const auto& command = *reinterpret_cast<const control::Command*>(message_);
-        header.kind == control::Kind::stop ? on_stop(command) : on_start(command);
+    case wire::Kind::stop:
+    case wire::Kind::start:
+      if (header.size == sizeof(wire::Command) && welcomed_) {
+        const auto& command = *reinterpret_cast<const wire::Command*>(message_);
+        header.kind == wire::Kind::stop ? on_stop(command) : on_start(command);
         return link_.connected();
       }
       break;
-    case control::Kind::gate:
-      if (header.size == sizeof(control::GateCommand) && welcomed_) {
-        on_gate(*reinterpret_cast<const control::GateCommand*>(message_));
+    case wire::Kind::gate:
+      if (header.size == sizeof(wire::GateCommand) && welcomed_) {
+        on_gate(*reinterpret_cast<const wire::GateCommand*>(message_));
         return link_.connected();
       }
       break;
@@ -217,13 +206,13 @@ bool Service::dispatch(const control::Header& header) {
   return false;
 }
 
-void Service::on_welcome(const control::Welcome& welcome) {
+void Service::on_welcome(const wire::Welcome& welcome) {
   welcomed_ = true;
   lease_ns_ = welcome.lease_ns != 0 ? welcome.lease_ns : kDefaultLeaseNs;
-  // What takes long is done now; if it fails, the stop will say why. The other methods need
-  // nothing.
-  if (welcome.method == static_cast<u32>(control::Method::self_debug)) {
-    stopper.make_ready(control::Method::self_debug);
+  // What takes long is done now; if it fails, the stop will say why. The other
+  // mechanisms need nothing.
+  if (welcome.mechanism == static_cast<u32>(Mechanism::self_debug)) {
+    stopper.make_ready(Mechanism::self_debug);
   } else {
     stopper.stand_down();
   }
@@ -274,14 +263,14 @@ void Service::announce_queues() {
 bool Service::announce(TrackedQueue& queue) {
   const u32 id = stopper.queue_id(queue.ring_base);
   if (queue.state == QueueState::live) {
-    control::QueueCreated created;
+    wire::QueueCreated created;
     created.queue_id = id;
     created.gpu_id = queue.gpu_id;
     created.ring_base = queue.ring_base;
     created.ring_bytes = queue.ring_bytes;
     return link_.send(created.header) == 0;
   }
-  control::QueueDestroyed destroyed;
+  wire::QueueDestroyed destroyed;
   destroyed.queue_id = id;
   destroyed.ring_base = queue.ring_base;
   return link_.send(destroyed.header) == 0;
@@ -304,7 +293,7 @@ void Service::stop(bool join) {
   welcomed_ = false;
   lease_ends_ns_ = 0;
   link_.close_all();
-  munmap(page_, control::kPageBytes);
+  munmap(page_, wire::kPageBytes);
   page_ = nullptr;
   close_fd(page_fd_);
   close_fd(wake_fd_);

@@ -9,8 +9,8 @@
 #include "agent/gate.h"
 #include "agent/link.h"
 #include "agent/stopper.h"
-#include "control/page.h"
 #include "kfd/channel.h"
+#include "wire/page.h"
 
 namespace gp::agent {
 
@@ -37,13 +37,13 @@ class Service {
   void lose_daemon();
   bool time_to_connect(bool directory_changed) const;
   void read_messages();
-  bool dispatch(const control::Header& header);
-  void on_welcome(const control::Welcome& welcome);
+  bool dispatch(const wire::Header& header);
+  void on_welcome(const wire::Welcome& welcome);
   // Real-time, if permitted: while there is a daemon that will have this thread stop queues.
   void be_prompt(bool wanted);
-  void on_stop(const control::Command& command);
-  void on_start(const control::Command& command);
-  void on_gate(const control::GateCommand& command);
+  void on_stop(const wire::Command& command);
+  void on_start(const wire::Command& command);
+  void on_gate(const wire::GateCommand& command);
   StopOutcome set_gate(const GateWindow& window, u64 deadline_ns);
   void answer(u32 sequence, const StopOutcome& outcome, u64 received_ns);
   void announce_queues();
@@ -64,7 +64,7 @@ class Service {
   int page_fd_ = -1;
   int wake_fd_ = -1;  // the daemon's
   int kick_fd_ = -1;  // our thread's
-  control::Page* page_ = nullptr;
+  wire::Page* page_ = nullptr;
   bool gate_shut_ = false;             // no packet passes: a lease
   u64 lease_ns_ = 0;                   // the longest stop without a word from the daemon
   u64 lease_ends_ns_ = 0;              // 0: nothing is stopped

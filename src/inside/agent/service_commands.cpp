@@ -6,20 +6,20 @@
 #include <algorithm>
 
 #include "agent/service.h"
+#include "libc/clock.h"
+#include "libc/eventfd.h"
 
 namespace gp::agent {
 
-using mechanism::inside::monotonic_ns;
-
-void Service::on_stop(const control::Command& command) {
+void Service::on_stop(const wire::Command& command) {
   const u64 received = monotonic_ns();
-  if (command.method == control::Method::gate) {
+  if (command.mechanism == Mechanism::gate) {
     const StopOutcome outcome = set_gate({.open = false}, command.deadline_ns);
     answer(command.header.sequence, outcome, received);
     return;
   }
   arm_lease(command.deadline_ns);
-  const StopOutcome outcome = stopper.stop(command.method, command.grace_1k_clocks, lease_ends_ns_);
+  const StopOutcome outcome = stopper.stop(command.mechanism);
   if (stopper.stopped()) {
     page_->stopped.store(1, std::memory_order_release);
   } else {
@@ -48,19 +48,19 @@ StopOutcome Service::set_gate(const GateWindow& window, u64 deadline_ns) {
   return outcome;
 }
 
-void Service::on_gate(const control::GateCommand& command) {
+void Service::on_gate(const wire::GateCommand& command) {
   const u64 received = monotonic_ns();
   const GateWindow window = {command.open != 0, command.window_packets, command.window_ns};
   answer(command.header.sequence, set_gate(window, received + lease_ns_), received);
 }
 
-void Service::on_start(const control::Command& command) {
+void Service::on_start(const wire::Command& command) {
   const u64 received = monotonic_ns();
   answer(command.header.sequence, start_queues(), received);
 }
 
 void Service::answer(u32 sequence, const StopOutcome& outcome, u64 received_ns) {
-  control::Done done;
+  wire::Done done;
   done.header.sequence = sequence;
   done.error = outcome.error;
   done.queues = outcome.queues;
@@ -115,8 +115,7 @@ void Service::check_lease() {
   }
   start_queues();
   page_->overdue_starts.fetch_add(1, std::memory_order_release);
-  const u64 one = 1;
-  [[maybe_unused]] const ssize_t written = write(wake_fd_, &one, sizeof one);
+  signal_event(wake_fd_);
 }
 
 }  // namespace gp::agent

@@ -1,12 +1,12 @@
-// Stops and starts the queues of this process, by the way the daemon asks for. Any thread may call:
-// the agent's thread for the daemon, the program's threads around the making and destroying of
-// queues, and whoever ends the process. Locks: this before the lock of `queues`.
+// Stops and starts the queues of this process, by the mechanism the daemon asks for. Any thread may
+// call: the agent's thread for the daemon, the program's threads around the making and destroying
+// of queues, and whoever ends the process. Locks: this before the lock of `queues`.
 #pragma once
 
 #include <pthread.h>
 
 #include "agent/queues.h"
-#include "mechanism/inside/session.h"
+#include "stop/session.h"
 
 namespace gp::agent {
 
@@ -21,22 +21,22 @@ class Stopper {
  public:
   // Before the first queue exists. Finds out what can be done here.
   void prepare(const kfd::Channel& channel);
-  u32 abilities() const { return abilities_; }
+  MechanismSet abilities() const { return abilities_; }
 
-  // Gets ready for stops by `method`, so that the first one is as quick as the others. Self-debug
-  // makes this process its own debugger: one unmap of all its GPUs.
-  int make_ready(control::Method method);
+  // Gets ready for stops by `mechanism`, so that the first one is as quick as the others.
+  // Self-debug makes this process its own debugger: one unmap of all its GPUs.
+  int make_ready(Mechanism mechanism);
   // Self-debug is not what this process is stopped by: others may debug it, unless it is stopped.
   void stand_down();
 
-  StopOutcome stop(control::Method method, u32 grace_1k_clocks, u64 deadline_ns);
+  StopOutcome stop(Mechanism mechanism);
   StopOutcome start();
   bool stopped();
 
   // Around the creation of a queue by the program. Before KFD 1.13 it lets only one thread at a
   // time create queues, because the new queue's id is found as the difference it makes.
   void creating();
-  void created(const mechanism::inside::Ring& ring);
+  void created(const stop::Ring& ring);
   void not_created();
   // A stopped process must not have new queues that run.
   void stop_new_queues();
@@ -57,20 +57,18 @@ class Stopper {
   void shut_down();
 
  private:
-  int make_ready_locked(control::Method method);
-  int open_locked(mechanism::inside::Way way);
+  int make_ready_locked(Mechanism mechanism);
+  int open_locked(Mechanism mechanism);
   int learn_priorities();
-  int stop_known(u32 grace, u64 deadline_ns);
+  int stop_known();
   u32 count_stopped() const;
 
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
   pthread_mutex_t creation_ = PTHREAD_MUTEX_INITIALIZER;
   kfd::Channel channel_;
-  mechanism::inside::Session session_{};
+  stop::Session session_{};
   u32 kfd_minor_ = 0;
-  u32 abilities_ = 0;
-  u32 grace_ = 0;
-  u64 deadline_ns_ = 0;
+  MechanismSet abilities_;
   bool open_ = false;
   bool holding_ = false;
   bool over_ = false;

@@ -10,7 +10,8 @@
 #include "agent/gate.h"
 #include "agent/thread.h"
 #include "kfd/calls.h"
-#include "mechanism/inside/debug_session.h"
+#include "libc/clock.h"
+#include "libc/eventfd.h"
 
 namespace gp::agent {
 
@@ -35,7 +36,7 @@ bool is_done(const TrackedQueue& queue) {
 
 }  // namespace
 
-void Watcher::prepare(const kfd::Channel& channel, control::Page* page, int wake_fd) {
+void Watcher::prepare(const kfd::Channel& channel, wire::Page* page, int wake_fd) {
   channel_ = channel;
   page_ = page;
   wake_fd_ = wake_fd;
@@ -64,17 +65,13 @@ bool Watcher::become_busy() {
   if (getpid() != pid_ || page_->busy.exchange(1, std::memory_order_seq_cst) != 0) {
     return false;
   }
-  page_->busy_since_ns.store(mechanism::inside::monotonic_ns(), std::memory_order_relaxed);
+  page_->busy_since_ns.store(monotonic_ns(), std::memory_order_relaxed);
   page_->bursts.fetch_add(1, std::memory_order_release);
   tell_daemon();
   return true;
 }
 
-void Watcher::tell_daemon() const {
-  const u64 one = 1;
-  // It cannot fail but with EAGAIN, when the daemon has been told 2^64 times and has not looked.
-  [[maybe_unused]] const ssize_t written = write(wake_fd_, &one, sizeof one);
-}
+void Watcher::tell_daemon() const { signal_event(wake_fd_); }
 
 void Watcher::wake() {
   work_.store(1, std::memory_order_release);
@@ -127,7 +124,7 @@ bool Watcher::settle() {
 }
 
 bool Watcher::go_idle() {
-  page_->idle_since_ns.store(mechanism::inside::monotonic_ns(), std::memory_order_relaxed);
+  page_->idle_since_ns.store(monotonic_ns(), std::memory_order_relaxed);
   page_->busy.store(0, std::memory_order_seq_cst);
   // Pairs with the fence in submitting(): a program whose ring found the page busy had moved its
   // write index before, and we see that now.

@@ -22,15 +22,15 @@
 #include <atomic>
 
 #include "agent/queues.h"
-#include "control/page.h"
 #include "kfd/channel.h"
+#include "wire/page.h"
 
 namespace gp::agent {
 
 class Watcher {
  public:
   // `page` and `wake_fd` outlive the watcher's use.
-  void prepare(const kfd::Channel& channel, control::Page* page, int wake_fd);
+  void prepare(const kfd::Channel& channel, wire::Page* page, int wake_fd);
 
   // Whether the daemon wants to know. Turning it on starts the thread and has it look at once.
   // 0 or -errno.
@@ -72,7 +72,7 @@ class Watcher {
   void tell_daemon() const;
 
   kfd::Channel channel_;
-  control::Page* page_ = nullptr;
+  wire::Page* page_ = nullptr;
   int wake_fd_ = -1;
   pid_t pid_ = 0;
   pthread_t thread_ = {};

@@ -50,7 +50,6 @@ int update_queue(const Channel& channel, const abi::UpdateQueueArgs& args) {
 }
 
 int enable_runtime(const Channel& channel) { return runtime_call(channel, abi::kRuntimeEnable); }
-int disable_runtime(const Channel& channel) { return runtime_call(channel, 0); }
 
 int debug_enable(const Channel& channel, pid_t pid, u64 exception_mask, int event_fd,
                  abi::RuntimeInfo& runtime) {

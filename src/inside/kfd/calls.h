@@ -19,7 +19,6 @@ struct Version {
   u32 minor = 0;
 };
 constexpr u32 kDebuggerMinor = 13;  // DBG_TRAP and RUNTIME_ENABLE came with 1.13
-constexpr u32 kCriuMinor = 7;       // CRIU_OP came with 1.7
 
 int get_version(const Channel& channel, Version& version);
 
@@ -31,8 +30,6 @@ int update_queue(const Channel& channel, const abi::UpdateQueueArgs& args);
 // Tells the driver that this process has a runtime that a debugger can use; SUSPEND_QUEUES demands
 // it. Must come before the first queue: -EEXIST. -EBUSY: it is enabled already (CH:2793).
 int enable_runtime(const Channel& channel);
-// Blocks while a debugger is attached that does not answer EC_PROCESS_RUNTIME (CH:2856).
-int disable_runtime(const Channel& channel);
 
 // ---- DBG_TRAP: `pid` is in the caller's pid namespace. Another process than the caller's own must
 // be ptraced by the calling thread (CH:2980) ----

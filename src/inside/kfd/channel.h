@@ -5,7 +5,7 @@
 // is the system's ioctl except in tests, which record, replay or fail requests.
 #pragma once
 
-#include "base/types.h"
+#include "libc/types.h"
 
 namespace gp::kfd {
 

@@ -2,13 +2,18 @@
 #pragma once
 
 #include <sched.h>
+#include <sys/types.h>
 
 namespace gp {
 
-inline int thread_policy() { return sched_getscheduler(0) & ~SCHED_RESET_ON_FORK; }
-inline bool is_ordinary_thread() { return thread_policy() == SCHED_OTHER; }
-inline bool is_real_time_thread() {
-  return thread_policy() == SCHED_RR || thread_policy() == SCHED_FIFO;
+// `thread` is a thread id; 0 is the calling thread.
+inline int thread_policy(pid_t thread = 0) {
+  return sched_getscheduler(thread) & ~SCHED_RESET_ON_FORK;
+}
+inline bool is_ordinary_thread(pid_t thread = 0) { return thread_policy(thread) == SCHED_OTHER; }
+inline bool is_real_time_thread(pid_t thread = 0) {
+  const int policy = thread_policy(thread);
+  return policy == SCHED_RR || policy == SCHED_FIFO;
 }
 
 // Among threads of the ordinary policy one that wakes up runs at once only if it has had no more
@@ -20,17 +25,17 @@ inline bool is_real_time_thread() {
 //
 // False, and nothing changed: not permitted (CAP_SYS_NICE or RLIMIT_RTPRIO), or the thread has a
 // policy that somebody chose for it.
-inline bool enter_real_time() {
+inline bool enter_real_time(pid_t thread = 0) {
   sched_param lowest{};
   lowest.sched_priority = sched_get_priority_min(SCHED_RR);
-  return is_ordinary_thread() &&
-         sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &lowest) == 0;
+  return is_ordinary_thread(thread) &&
+         sched_setscheduler(thread, SCHED_RR | SCHED_RESET_ON_FORK, &lowest) == 0;
 }
 
 // For a thread that has entered. The flag needs a privilege to be taken back, and does no harm.
-inline void leave_real_time() {
+inline void leave_real_time(pid_t thread = 0) {
   const sched_param none{};
-  sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &none);
+  sched_setscheduler(thread, SCHED_OTHER | SCHED_RESET_ON_FORK, &none);
 }
 
 }  // namespace gp

@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/types.h"
+#include "libc/types.h"
 
 namespace gp {
 

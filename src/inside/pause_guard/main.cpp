@@ -1,5 +1,5 @@
-// gpreempt-guardian PID STATE: unpauses a process that its controller has paused by CRIU_OP, if the
-// controller dies. The kernel does not: a paused process would stay so for ever.
+// gpreempt-pause-guard PID STATE: unpauses a process that its controller has paused by CRIU_OP, if
+// the controller dies. The kernel does not: a paused process would stay so for ever.
 //
 // A controller starts it before the first pause and tells it before each what it is about to do, so
 // that there is no moment at which it could die unnoticed; one that replaces a dead guardian is
@@ -18,11 +18,11 @@
 #include <unistd.h>
 
 #include "kfd/calls.h"
-#include "mechanism/guardian/protocol.h"
+#include "pause_guard/protocol.h"
 
 namespace {
 
-using namespace gp::mechanism::guardian;
+using namespace gp::pause_guard;
 
 // Its own session: what ends the controller's terminal or process group must not end us, and the
 // controller has no child it does not know of.
@@ -82,14 +82,14 @@ int unpause(pid_t pid) {
 int main(int argc, char** argv) {
   const pid_t pid = argc == 3 ? static_cast<pid_t>(atoi(argv[1])) : 0;
   if (pid <= 0) {
-    fprintf(stderr, "usage: gpreempt-guardian PID p|u (started by gpreempt, not by hand)\n");
+    fprintf(stderr, "usage: gpreempt-pause-guard PID p|u (started by gpreempt, not by hand)\n");
     return 2;
   }
   leave_controller();
   send(kControlFd, &kReady, 1, MSG_NOSIGNAL);
   const int error = watch(argv[2][0] == kPausing) ? unpause(pid) : 0;
   if (error < 0) {
-    fprintf(stderr, "gpreempt-guardian: cannot unpause pid %d: %s\n", pid, strerror(-error));
+    fprintf(stderr, "gpreempt-pause-guard: cannot unpause pid %d: %s\n", pid, strerror(-error));
   }
   return error < 0 ? 1 : 0;  // the end of the tracer lets the target go
 }

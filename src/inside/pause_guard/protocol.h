@@ -1,10 +1,10 @@
-// What a controller and the guardian of one paused process say to each other: a SEQPACKET socket,
-// one byte per message, and the descriptors the guardian is started with.
+// What a controller and the pause guard of one paused process say to each other: a SEQPACKET
+// socket, one byte per message, and the descriptors the pause guard is started with.
 #pragma once
 
-namespace gp::mechanism::guardian {
+namespace gp::pause_guard {
 
-// Descriptors of the guardian's process when it starts.
+// Descriptors of the pause guard's process when it starts.
 constexpr int kControlFd = 3;     // the socket
 constexpr int kKfdFd = 4;         // the target's own /dev/kfd
 constexpr int kTargetFd = 5;      // a pidfd of the target
@@ -15,4 +15,4 @@ constexpr char kReady = 'r';    // guardian: I watch
 constexpr char kPausing = 'p';  // controller: the next thing I do is to pause the target
 constexpr char kRunning = 'u';  // controller: it is unpaused
 
-}  // namespace gp::mechanism::guardian
+}  // namespace gp::pause_guard

@@ -1,11 +1,12 @@
-#include "mechanism/inside/debug_session.h"
+#include "stop/debug_session.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <time.h>
 #include <unistd.h>
 
-namespace gp::mechanism::inside {
+#include "libc/clock.h"
+
+namespace gp::stop {
 namespace {
 
 constexpr u64 kQueueNew = abi::ec_mask(abi::ec_queue_new);
@@ -102,7 +103,6 @@ int resume(DebugSession& session, u32 count) {
       error = -EIO;
     } else if (Queue* queue = find_by_id(session.queues, id, i)) {
       queue->stopped = false;
-      queue->deadline_ns = 0;
     }
   }
   return error;
@@ -123,13 +123,14 @@ void undo_stop(DebugSession& session) {
   }
 }
 
-// Fills session.ids with the running queues among `ids`. -ENOENT with *bad: one is not there.
-int collect_running(DebugSession& session, const u32* ids, u32 count, u32* collected, u32* bad) {
+// Fills session.ids with the running queues among `ids`. -ENOENT with *failed_id: one is not there.
+int collect_running(DebugSession& session, const u32* ids, u32 count, u32* collected,
+                    u32* failed_id) {
   *collected = 0;
   for (u32 i = 0; i < count; i++) {
     const Queue* queue = find_by_id(session.queues, ids[i]);
     if (queue == nullptr) {
-      *bad = ids[i];
+      *failed_id = ids[i];
       return -ENOENT;
     }
     if (!queue->stopped) {
@@ -140,12 +141,6 @@ int collect_running(DebugSession& session, const u32* ids, u32 count, u32* colle
 }
 
 }  // namespace
-
-u64 monotonic_ns() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<u64>(now.tv_sec) * 1'000'000'000 + static_cast<u64>(now.tv_nsec);
-}
 
 int open_debug(DebugSession& session, const kfd::Channel& channel, pid_t pid) {
   int pipe_ends[2];
@@ -218,12 +213,12 @@ int refresh(DebugSession& session) {
   return 0;
 }
 
-int stop(DebugSession& session, const u32* ids, u32 count, u32 grace, u32* bad) {
+int stop(DebugSession& session, const u32* ids, u32 count, u32 grace, u32* failed_id) {
   u32 running = 0;
-  int error = collect_running(session, ids, count, &running, bad);
+  int error = collect_running(session, ids, count, &running, failed_id);
   if (error == -ENOENT) {  // perhaps the table is older than the queue
     error = refresh(session);
-    error = error < 0 ? error : collect_running(session, ids, count, &running, bad);
+    error = error < 0 ? error : collect_running(session, ids, count, &running, failed_id);
   }
   if (error < 0 || running == 0) {
     return error;
@@ -235,10 +230,10 @@ int stop(DebugSession& session, const u32* ids, u32 count, u32 grace, u32* bad) 
   Tally tally;
   error = suspend_twice(session, running, grace, tally);
   if (error == 0 && tally.failed) {
-    *bad = tally.failed_id;
+    *failed_id = tally.failed_id;
     error = -EIO;
   } else if (error == 0 && tally.invalid > 0) {
-    *bad = session.ids[0];
+    *failed_id = session.ids[0];
     error = -ENOENT;
   }
   if (error < 0) {
@@ -247,7 +242,7 @@ int stop(DebugSession& session, const u32* ids, u32 count, u32 grace, u32* bad) 
   return error;
 }
 
-int stop_all(DebugSession& session, u32 grace, u32* bad) {
+int stop_all(DebugSession& session, u32 grace, u32* failed_id) {
   session.holding_all = true;
   session.grace = grace;
   u32 running = 0;
@@ -262,7 +257,7 @@ int stop_all(DebugSession& session, u32 grace, u32* bad) {
   int error = suspend_twice(session, running, grace, tally);
   // What is invalid at last has gone, which is as good as stopped.
   if (error == 0 && tally.failed) {
-    *bad = tally.failed_id;
+    *failed_id = tally.failed_id;
     error = -EIO;
   }
   if (error < 0) {
@@ -291,7 +286,6 @@ int start_all(DebugSession& session) {
   }
   for (u32 i = 0; i < session.queues.count; i++) {
     session.queues.queues[i].stopped = false;
-    session.queues.queues[i].deadline_ns = 0;
   }
   return 0;
 }
@@ -324,8 +318,8 @@ int handle_events(DebugSession& session) {
   if (const int error = refresh(session)) {
     return error;
   }
-  u32 bad = 0;
-  return session.holding_all ? stop_all(session, session.grace, &bad) : 0;
+  u32 failed_id = 0;
+  return session.holding_all ? stop_all(session, session.grace, &failed_id) : 0;
 }
 
-}  // namespace gp::mechanism::inside
+}  // namespace gp::stop

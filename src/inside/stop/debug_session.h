@@ -17,16 +17,15 @@
 #include <sys/types.h>
 
 #include "kfd/calls.h"
-#include "mechanism/inside/queue_table.h"
+#include "stop/queue_table.h"
 
-namespace gp::mechanism::inside {
+namespace gp::stop {
 
 // CLOCK_MONOTONIC right before the driver was called and right after it returned.
 struct CallWindow {
   u64 entry_ns = 0;
   u64 exit_ns = 0;
 };
-u64 monotonic_ns();
 
 struct DebugSession {
   kfd::Channel channel;
@@ -54,12 +53,12 @@ int close_debug(DebugSession& session);
 // Brings the table up to date and makes new queues stoppable.
 int refresh(DebugSession& session);
 
-// All or nothing. *bad is the queue that failed: -ENOENT, there is no such queue; -EIO, the driver
-// could not take it off the hardware. -EPERM: the runtime is not enabled, or the target is no
-// longer ptraced by this thread. Ids as check_ids() wants them.
-int stop(DebugSession& session, const u32* ids, u32 count, u32 grace, u32* bad);
+// All or nothing. *failed_id is the queue that failed: -ENOENT, there is no such queue; -EIO, the
+// driver could not take it off the hardware. -EPERM: the runtime is not enabled, or the target is
+// no longer ptraced by this thread. Ids as check_ids() wants them.
+int stop(DebugSession& session, const u32* ids, u32 count, u32 grace, u32* failed_id);
 // All queues there are, and those that appear until start_all().
-int stop_all(DebugSession& session, u32 grace, u32* bad);
+int stop_all(DebugSession& session, u32 grace, u32* failed_id);
 // Queues that have gone meanwhile are no error.
 int start(DebugSession& session, const u32* ids, u32 count);
 int start_all(DebugSession& session);
@@ -68,4 +67,4 @@ int start_all(DebugSession& session);
 // the debugger (it would hang otherwise, kfd_chardev.c:2856).
 int handle_events(DebugSession& session);
 
-}  // namespace gp::mechanism::inside
+}  // namespace gp::stop

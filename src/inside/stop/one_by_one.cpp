@@ -1,21 +1,23 @@
-#include "mechanism/inside/ways.h"
+#include "stop/mechanisms.h"
 
 #include <errno.h>
 
-namespace gp::mechanism::inside {
+#include "libc/clock.h"
 
-int stop_one_by_one(Session& session, const u32* ids, u32 count, u32* bad,
+namespace gp::stop {
+
+int stop_one_by_one(Session& session, const u32* ids, u32 count, u32* failed_id,
                     int (*set)(Session& session, const Queue& queue, bool run)) {
   CallWindow& window = session.debug.suspend_call;
   window = {monotonic_ns(), 0};
-  QueueTable& table = session.debug.queues;
+  QueueTable& table = session.queues();
   for (u32 i = 0; i < table.count; i++) {
     table.queues[i].was_stopped = table.queues[i].stopped;
   }
   int error = 0;
   for (u32 i = 0; i < count && error == 0; i++) {
     Queue* queue = find_by_id(table, ids[i]);
-    *bad = ids[i];
+    *failed_id = ids[i];
     if (queue == nullptr) {
       error = -ENOENT;
     } else if (!queue->stopped) {
@@ -37,14 +39,13 @@ int start_one_by_one(Session& session, const u32* ids, u32 count,
                      int (*set)(Session& session, const Queue& queue, bool run)) {
   int first_error = 0;
   for (u32 i = 0; i < count; i++) {
-    Queue* queue = find_by_id(session.debug.queues, ids[i]);
+    Queue* queue = find_by_id(session.queues(), ids[i]);
     if (queue == nullptr || !queue->stopped) {
       continue;
     }
     const int error = set(session, *queue, true);
     if (error == 0) {
       queue->stopped = false;
-      queue->deadline_ns = 0;
     } else if (first_error == 0) {
       first_error = error;
     }
@@ -52,4 +53,4 @@ int start_one_by_one(Session& session, const u32* ids, u32 count,
   return first_error;
 }
 
-}  // namespace gp::mechanism::inside
+}  // namespace gp::stop

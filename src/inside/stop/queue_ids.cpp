@@ -1,4 +1,4 @@
-#include "mechanism/inside/queue_ids.h"
+#include "stop/queue_ids.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace gp::mechanism::inside {
+namespace gp::stop {
 namespace {
 
 constexpr char kQueues[] = "/sys/class/kfd/kfd/proc/%d/queues";
@@ -105,4 +105,4 @@ int find_new_queue(pid_t sysfs_pid, const QueueIds& before, u32 gpu_id, u32 ring
   return found == 1 ? 0 : -ENOTUNIQ;
 }
 
-}  // namespace gp::mechanism::inside
+}  // namespace gp::stop

@@ -8,9 +8,9 @@
 
 #include <sys/types.h>
 
-#include "mechanism/inside/queue_table.h"
+#include "stop/queue_table.h"
 
-namespace gp::mechanism::inside {
+namespace gp::stop {
 
 struct QueueIds {
   u32 count = 0;
@@ -27,4 +27,4 @@ int list_queue_ids(pid_t sysfs_pid, QueueIds& ids);
 // such queue or more than one.
 int find_new_queue(pid_t sysfs_pid, const QueueIds& before, u32 gpu_id, u32 ring_bytes, u32* id);
 
-}  // namespace gp::mechanism::inside
+}  // namespace gp::stop

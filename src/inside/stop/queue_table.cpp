@@ -1,8 +1,8 @@
-#include "mechanism/inside/queue_table.h"
+#include "stop/queue_table.h"
 
 #include <errno.h>
 
-namespace gp::mechanism::inside {
+namespace gp::stop {
 
 Queue* find_by_id(QueueTable& table, u32 id, u32 hint) {
   if (hint < table.count && table.queues[hint].id == id) {
@@ -44,14 +44,14 @@ void remove(QueueTable& table, u32 id) {
   }
 }
 
-int check_ids(const u32* ids, u32 count, u32* bad) {
+int check_ids(const u32* ids, u32 count, u32* failed_id) {
   if (count > kMostQueues) {
-    *bad = count;
+    *failed_id = count;
     return -E2BIG;
   }
   u64 seen[kMostQueues / 64] = {};
   for (u32 i = 0; i < count; i++) {
-    *bad = ids[i];
+    *failed_id = ids[i];
     if (ids[i] >= kMostQueues) {
       return -ERANGE;
     }
@@ -64,4 +64,4 @@ int check_ids(const u32* ids, u32 count, u32* bad) {
   return 0;
 }
 
-}  // namespace gp::mechanism::inside
+}  // namespace gp::stop

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "abi/kfd.h"
-#include "base/types.h"
+#include "libc/types.h"
 
-namespace gp::mechanism::inside {
+namespace gp::stop {
 
 constexpr u32 kMostQueues = abi::kMaxQueuesPerProcess;
 
@@ -19,7 +19,6 @@ struct Queue {
   bool priority_known = false;
   bool stopped = false;
   bool was_stopped = false;  // before the call being made: what it stops is undone if it fails
-  u64 deadline_ns = 0;       // of the lease that stopped it, CLOCK_MONOTONIC; 0: it has none
 };
 
 struct QueueTable {
@@ -36,7 +35,7 @@ Queue* add(QueueTable& table, const Queue& queue);
 void remove(QueueTable& table, u32 id);
 
 // What a call must be given: ids in range, each once, no more than the driver takes. 0 or -errno;
-// *bad is the id that is wrong.
-int check_ids(const u32* ids, u32 count, u32* bad);
+// *failed_id is the id that is wrong.
+int check_ids(const u32* ids, u32 count, u32* failed_id);
 
-}  // namespace gp::mechanism::inside
+}  // namespace gp::stop

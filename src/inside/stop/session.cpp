@@ -1,47 +1,39 @@
-#include "mechanism/inside/session.h"
+#include "stop/session.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "mechanism/inside/ways.h"
+#include "stop/mechanisms.h"
 
-namespace gp::mechanism::inside {
+namespace gp::stop {
 namespace {
 
-int stop_by_way(Session& session, const u32* ids, u32 count, u32 grace, u32* bad) {
-  switch (session.way) {
-    case Way::self_debug: return stop(session.debug, ids, count, grace, bad);
-    case Way::update_queue: return stop_by_update(session, ids, count, bad);
-    case Way::early_ioctl: return stop_by_early_ioctl(session, ids, count, bad);
+int stop_by_mechanism(Session& session, const u32* ids, u32 count, u32 grace, u32* failed_id) {
+  switch (session.mechanism) {
+    case Mechanism::self_debug: return stop(session.debug, ids, count, grace, failed_id);
+    case Mechanism::update_queue: return stop_by_update(session, ids, count, failed_id);
+    case Mechanism::early_ioctl: return stop_by_early_ioctl(session, ids, count, failed_id);
+    default: return -EINVAL;  // not done from inside by driver calls
   }
-  return -EINVAL;
 }
 
-int start_by_way(Session& session, const u32* ids, u32 count) {
-  switch (session.way) {
-    case Way::self_debug: return start(session.debug, ids, count);
-    case Way::update_queue: return start_by_update(session, ids, count);
-    case Way::early_ioctl: return start_by_early_ioctl(session, ids, count);
+int start_by_mechanism(Session& session, const u32* ids, u32 count) {
+  switch (session.mechanism) {
+    case Mechanism::self_debug: return start(session.debug, ids, count);
+    case Mechanism::update_queue: return start_by_update(session, ids, count);
+    case Mechanism::early_ioctl: return start_by_early_ioctl(session, ids, count);
+    default: return -EINVAL;
   }
-  return -EINVAL;
 }
 
 // The queues of the table, in session.debug.ids.
 u32 all_ids(Session& session) {
-  const QueueTable& table = session.debug.queues;
+  const QueueTable& table = session.queues();
   for (u32 i = 0; i < table.count; i++) {
     session.debug.ids[i] = table.queues[i].id;
   }
   return table.count;
-}
-
-void set_deadline(Session& session, const u32* ids, u32 count, u64 deadline_ns) {
-  for (u32 i = 0; i < count; i++) {
-    if (Queue* queue = find_by_id(session.debug.queues, ids[i])) {
-      queue->deadline_ns = deadline_ns;
-    }
-  }
 }
 
 }  // namespace
@@ -51,20 +43,19 @@ int enable_runtime_if_needed(const kfd::Channel& channel) {
   return error == -EBUSY ? 0 : error;
 }
 
-int open_session(Session& session, const kfd::Channel& channel, Way way) {
+int open_session(Session& session, const kfd::Channel& channel, Mechanism mechanism) {
   kfd::Version version;
   if (const int error = kfd::get_version(channel, version)) {
     return error;
   }
-  session.way = way;
+  session.mechanism = mechanism;
   session.kfd_minor = version.minor;
   session.sysfs_pid = own_sysfs_pid();
   session.debug.channel = channel;
   session.debug.pid = getpid();
-  session.debug.queues.count = 0;
+  session.queues().count = 0;
   session.debug.holding_all = false;
-  session.hold_deadline_ns = 0;
-  if (way != Way::self_debug) {
+  if (mechanism != Mechanism::self_debug) {
     return 0;
   }
   if (version.minor < kfd::kDebuggerMinor) {
@@ -73,8 +64,8 @@ int open_session(Session& session, const kfd::Channel& channel, Way way) {
   if (const int error = open_debug(session.debug, channel, getpid())) {
     return error;
   }
-  const bool hopeless = session.debug.runtime.runtime_state == abi::runtime_disabled &&
-                        session.debug.queues.count > 0;
+  const bool hopeless =
+      session.debug.runtime.runtime_state == abi::runtime_disabled && session.queues().count > 0;
   if (hopeless || session.debug.runtime.runtime_state > abi::runtime_enabled) {
     close_debug(session.debug);
     return hopeless ? -EPERM : -EBUSY;
@@ -83,14 +74,14 @@ int open_session(Session& session, const kfd::Channel& channel, Way way) {
 }
 
 int close_session(Session& session) {
-  const int error = session.way == Way::self_debug ? 0 : start_all_queues(session);
+  const int error = session.mechanism == Mechanism::self_debug ? 0 : start_all_queues(session);
   const int closed = close_debug(session.debug);
-  session.debug.queues.count = 0;
+  session.queues().count = 0;
   return error < 0 ? error : closed;
 }
 
 int learn_queues(Session& session) {
-  if (session.way == Way::self_debug) {
+  if (session.mechanism == Mechanism::self_debug) {
     return refresh(session.debug);
   }
   if (session.kfd_minor < kfd::kDebuggerMinor) {
@@ -123,7 +114,7 @@ int begin_create(Session& session) {
 }
 
 int end_create(Session& session, const Ring& ring, u32* id) {
-  QueueTable& table = session.debug.queues;
+  QueueTable& table = session.queues();
   Queue* queue = nullptr;
   if (session.kfd_minor >= kfd::kDebuggerMinor) {
     if (const int error = learn_queues(session)) {
@@ -152,13 +143,13 @@ int end_create(Session& session, const Ring& ring, u32* id) {
 }
 
 int before_destroy(Session& session, u64 ring_base) {
-  Queue* queue = find_by_ring(session.debug.queues, ring_base);
+  Queue* queue = find_by_ring(session.queues(), ring_base);
   if (queue == nullptr) {
     return 0;
   }
   const u32 id = queue->id;
   const int error = start_queues(session, &id, 1);
-  remove(session.debug.queues, id);
+  remove(session.queues(), id);
   return error;
 }
 
@@ -166,7 +157,7 @@ int note_priority(Session& session, u64 ring_base, u32 priority) {
   if (priority > abi::kMaxQueuePriority) {
     return -EINVAL;
   }
-  Queue* queue = find_by_ring(session.debug.queues, ring_base);
+  Queue* queue = find_by_ring(session.queues(), ring_base);
   if (queue == nullptr) {
     return -ENOENT;
   }
@@ -175,71 +166,35 @@ int note_priority(Session& session, u64 ring_base, u32 priority) {
   return 0;
 }
 
-int stop_queues(Session& session, const u32* ids, u32 count, u32 grace, u64 deadline_ns, u32* bad) {
-  int error = check_ids(ids, count, bad);
-  if (error == 0) {
-    error = stop_by_way(session, ids, count, grace, bad);
-  }
-  if (error == 0) {
-    set_deadline(session, ids, count, deadline_ns);
-  }
-  return error;
+int stop_queues(Session& session, const u32* ids, u32 count, u32 grace, u32* failed_id) {
+  const int error = check_ids(ids, count, failed_id);
+  return error < 0 ? error : stop_by_mechanism(session, ids, count, grace, failed_id);
 }
 
-int stop_all_queues(Session& session, u32 grace, u64 deadline_ns, u32* bad) {
-  int error = 0;
-  if (session.way == Way::self_debug) {
-    error = stop_all(session.debug, grace, bad);
-  } else {
-    u32 ids[kMostQueues];
-    const u32 count = all_ids(session);
-    for (u32 i = 0; i < count; i++) {
-      ids[i] = session.debug.ids[i];
-    }
-    error = stop_by_way(session, ids, count, grace, bad);
+int stop_all_queues(Session& session, u32 grace, u32* failed_id) {
+  if (session.mechanism == Mechanism::self_debug) {
+    return stop_all(session.debug, grace, failed_id);
   }
-  if (error == 0) {
-    session.hold_deadline_ns = deadline_ns;
+  u32 ids[kMostQueues];
+  const u32 count = all_ids(session);
+  for (u32 i = 0; i < count; i++) {
+    ids[i] = session.debug.ids[i];
   }
-  return error;
+  return stop_by_mechanism(session, ids, count, grace, failed_id);
 }
 
 int start_queues(Session& session, const u32* ids, u32 count) {
-  u32 bad = 0;
-  const int error = check_ids(ids, count, &bad);
-  return error < 0 ? error : start_by_way(session, ids, count);
+  u32 failed_id = 0;
+  const int error = check_ids(ids, count, &failed_id);
+  return error < 0 ? error : start_by_mechanism(session, ids, count);
 }
 
 int start_all_queues(Session& session) {
-  session.hold_deadline_ns = 0;
-  if (session.way == Way::self_debug) {
+  if (session.mechanism == Mechanism::self_debug) {
     return session.debug.enabled ? start_all(session.debug) : 0;
   }
   const u32 count = all_ids(session);
-  return start_by_way(session, session.debug.ids, count);
+  return start_by_mechanism(session, session.debug.ids, count);
 }
 
-int tick(Session& session, u64 now_ns, u64* next_ns) {
-  QueueTable& table = session.debug.queues;
-  u32 overdue[kMostQueues];
-  u32 count = 0;
-  *next_ns = session.hold_deadline_ns;
-  if (session.hold_deadline_ns != 0 && session.hold_deadline_ns <= now_ns) {
-    *next_ns = 0;
-    return start_all_queues(session);
-  }
-  for (u32 i = 0; i < table.count; i++) {
-    const Queue& queue = table.queues[i];
-    if (!queue.stopped || queue.deadline_ns == 0) {
-      continue;
-    }
-    if (queue.deadline_ns <= now_ns) {
-      overdue[count++] = queue.id;
-    } else if (*next_ns == 0 || queue.deadline_ns < *next_ns) {
-      *next_ns = queue.deadline_ns;
-    }
-  }
-  return count == 0 ? 0 : start_by_way(session, overdue, count);
-}
-
-}  // namespace gp::mechanism::inside
+}  // namespace gp::stop

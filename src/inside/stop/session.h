@@ -6,19 +6,18 @@
 //                 1.13 on, those it asked the driver for
 //   early-ioctl   driver builds with PREEMPT_QUEUE 0x87; one call per queue
 //
-// None needs a privilege. Every stop has a deadline, and the owner of the session calls tick() so
-// that it is kept: nothing else would start the queues of a process whose controller has died.
+// None needs a privilege. A session keeps no deadlines: its owner does (the agent's Service, or a
+// Controller), for nothing else would start the queues of a process whose controller has died.
 //
 // All functions return 0 or -errno. For one thread at a time. Libc only; a session is large
 // (180 KiB) and belongs into static memory.
 #pragma once
 
-#include "mechanism/inside/debug_session.h"
-#include "mechanism/inside/queue_ids.h"
+#include "model/mechanism.h"
+#include "stop/debug_session.h"
+#include "stop/queue_ids.h"
 
-namespace gp::mechanism::inside {
-
-enum class Way { update_queue, self_debug, early_ioctl };
+namespace gp::stop {
 
 // What the runtime knows of a queue it has created.
 struct Ring {
@@ -29,17 +28,20 @@ struct Ring {
 };
 
 struct Session {
-  Way way = Way::update_queue;
+  Mechanism mechanism = Mechanism::update_queue;
   u32 kfd_minor = 0;
-  pid_t sysfs_pid = 0;       // 0: unknown, in a pid namespace; somebody outside may set it
-  DebugSession debug;        // its queue table serves every way
-  u64 hold_deadline_ns = 0;  // of stop_all_queues(); 0: not holding all
-  QueueIds before;           // creation of a queue, before KFD 1.13
+  pid_t sysfs_pid = 0;  // 0: unknown, in a pid namespace; somebody outside may set it
+  DebugSession debug;
+  QueueIds before;  // creation of a queue, before KFD 1.13
+
+  // One table, whatever the mechanism; the debug session fills it from the driver's snapshots.
+  QueueTable& queues() { return debug.queues; }
+  const QueueTable& queues() const { return debug.queues; }
 };
 
 // Makes ready. self-debug enables debugging of the own process: -EALREADY if a debugger is
 // attached, -EPERM if the runtime is not enabled and never will be, because queues exist.
-int open_session(Session& session, const kfd::Channel& channel, Way way);
+int open_session(Session& session, const kfd::Channel& channel, Mechanism mechanism);
 // Everything runs, debugging is off. self-debug: also to be called before the runtime shuts down
 // (RUNTIME_ENABLE off), which would wait for an answer of the debugger: for us.
 int close_session(Session& session);
@@ -60,14 +62,10 @@ int note_priority(Session& session, u64 ring_base, u32 priority);
 // Asks the driver for all queues, the runtime's internal ones included (KFD 1.13).
 int learn_queues(Session& session);
 
-// All or nothing; *bad as for the debug session. A queue that is stopped already stays so, with the
-// new deadline.
-int stop_queues(Session& session, const u32* ids, u32 count, u32 grace, u64 deadline_ns, u32* bad);
-int stop_all_queues(Session& session, u32 grace, u64 deadline_ns, u32* bad);
+// All or nothing; *failed_id as for the debug session. A queue that is stopped already stays so.
+int stop_queues(Session& session, const u32* ids, u32 count, u32 grace, u32* failed_id);
+int stop_all_queues(Session& session, u32 grace, u32* failed_id);
 int start_queues(Session& session, const u32* ids, u32 count);
 int start_all_queues(Session& session);
 
-// Starts the queues whose deadline has passed. *next_ns is when to call it again, 0 for never.
-int tick(Session& session, u64 now_ns, u64* next_ns);
-
-}  // namespace gp::mechanism::inside
+}  // namespace gp::stop

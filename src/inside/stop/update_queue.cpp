@@ -5,9 +5,9 @@
 // from Linux 6.12 on, not compared before), and the priority is overwritten, so we must know it.
 #include <errno.h>
 
-#include "mechanism/inside/ways.h"
+#include "stop/mechanisms.h"
 
-namespace gp::mechanism::inside {
+namespace gp::stop {
 namespace {
 
 int set(Session& session, const Queue& queue, bool run) {
@@ -22,12 +22,12 @@ int set(Session& session, const Queue& queue, bool run) {
 
 }  // namespace
 
-int stop_by_update(Session& session, const u32* ids, u32 count, u32* bad) {
-  return stop_one_by_one(session, ids, count, bad, set);
+int stop_by_update(Session& session, const u32* ids, u32 count, u32* failed_id) {
+  return stop_one_by_one(session, ids, count, failed_id, set);
 }
 
 int start_by_update(Session& session, const u32* ids, u32 count) {
   return start_one_by_one(session, ids, count, set);
 }
 
-}  // namespace gp::mechanism::inside
+}  // namespace gp::stop

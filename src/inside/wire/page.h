@@ -14,9 +14,9 @@
 
 #include <atomic>
 
-#include "base/types.h"
+#include "libc/types.h"
 
-namespace gp::control {
+namespace gp::wire {
 
 constexpr u64 kPageBytes = 4096;
 constexpr u64 kPageMagic = 0x6567617070726770;  // "gprppage"
@@ -39,4 +39,4 @@ struct alignas(64) Page {
 static_assert(sizeof(Page) <= kPageBytes);
 static_assert(std::atomic<u32>::is_always_lock_free && std::atomic<u64>::is_always_lock_free);
 
-}  // namespace gp::control
+}  // namespace gp::wire

@@ -1,10 +1,10 @@
-#include "control/socket_path.h"
+#include "wire/socket_path.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-namespace gp::control {
+namespace gp::wire {
 namespace {
 
 // Programs with raised privileges do not believe their environment.
@@ -27,4 +27,4 @@ bool socket_path(char* path, u32 bytes) {
               bytes);
 }
 
-}  // namespace gp::control
+}  // namespace gp::wire

@@ -2,9 +2,9 @@
 // Libc only.
 #pragma once
 
-#include "base/types.h"
+#include "libc/types.h"
 
-namespace gp::control {
+namespace gp::wire {
 
 constexpr u32 kSocketPathBytes = 4096;  // room for any path
 
@@ -13,4 +13,4 @@ constexpr u32 kSocketPathBytes = 4096;  // room for any path
 // system's daemon. Returns false if the path does not fit.
 bool socket_path(char* path, u32 bytes);
 
-}  // namespace gp::control
+}  // namespace gp::wire

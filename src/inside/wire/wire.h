@@ -7,12 +7,16 @@
 // those of the sender's pid namespace and are only used to find the sender's own entry.
 #pragma once
 
-#include "base/types.h"
+#include <optional>
 
-namespace gp::control {
+#include "libc/types.h"
+#include "model/mechanism.h"
+#include "model/work_class.h"
+
+namespace gp::wire {
 
 constexpr u32 kMagic = 0x70726770;  // "gprp"
-constexpr u16 kVersion = 2;
+constexpr u16 kVersion = 3;
 constexpr u32 kMaxMessage = 64 * 1024;
 constexpr u32 kMaxQueuesPerMessage = 1024;  // KFD's limit per process
 
@@ -26,15 +30,14 @@ enum class Kind : u16 {
   welcome = 32,  // Welcome
   stop,          // Command
   start,         // Command
-  gate,          // GateCommand
+  gate,          // GateCommand: how many packets may pass; a shut gate is a stop by `gate`
   // client -> daemon
   status = 64,   // empty; answered by text (JSON)
   online_begin,  // OnlineMark: the sender's process is busy although no packet shows it
   online_end,    // OnlineMark
   set_job,       // SetJob: class, priority, tag, job of a process of one's own
-  suspend,       // Suspend: a lease held by the connection
+  suspend,       // Suspend: a lease held by the connection; the whole job, by its best mechanism
   resume,        // Resume
-  reload,        // empty
   trace,         // empty; answered by text: one JSON object per line, the latest events
   // daemon -> client
   text = 96,  // text follows the header; full messages are followed by more (frame.h)
@@ -50,38 +53,33 @@ struct Header {
 };
 static_assert(sizeof(Header) == 16);
 
-// discover::WorkClass, and "the daemon decides".
-enum class ClassCode : u32 { offline = 0, normal = 1, online = 2, unset = 0xffffffff };
+// A WorkClass as a number, or "the daemon decides".
+constexpr u32 kClassUnset = 0xffffffff;
+constexpr u32 code_of(WorkClass work_class) { return static_cast<u32>(work_class); }
+constexpr std::optional<WorkClass> class_of(u32 code) {
+  return code <= code_of(WorkClass::online) ? std::optional(static_cast<WorkClass>(code))
+                                            : std::nullopt;
+}
 constexpr u32 kPriorityUnset = 0xffffffff;
-
-// What the agent can do here, found by probing at load.
-enum Ability : u32 {
-  can_self_debug = 1,
-  can_update_queue = 2,
-  can_gate = 4,
-  can_early_ioctl = 8,
-};
 
 struct Hello {
   Header header{.kind = Kind::hello, .size = sizeof(Hello)};
   u32 pid = 0;        // as the agent sees it
-  u32 abilities = 0;  // Ability bits
-  ClassCode work_class = ClassCode::unset;
+  u32 abilities = 0;  // MechanismSet bits: what the agent can do here, found by probing
+  u32 work_class = kClassUnset;
   u32 priority = kPriorityUnset;  // 0..15
   u64 start_time = 0;             // of /proc/self/stat
   char tag[64] = {};              // zero-terminated
   char job[64] = {};
 };
 
-enum class Method : u32 { self_debug = 1, update_queue = 2, early_ioctl = 3, gate = 4 };
-
 struct Welcome {
   Header header{.kind = Kind::welcome, .size = sizeof(Welcome)};
-  ClassCode work_class = ClassCode::unset;  // as the daemon decided
-  u32 watch_completion = 0;  // 1: report idle and busy (online); 0: never wake the daemon
-  u64 lease_ns = 0;          // the longest stop without a word from the daemon
-  u32 method = 0;            // Method by which it will be stopped, to get ready for; 0: by none
-  u32 prompt = 0;            // 1: online work will wait for its stops; real-time, if permitted
+  u32 work_class = kClassUnset;  // as the daemon decided
+  u32 watch_completion = 0;      // 1: report idle and busy (online); 0: never wake the daemon
+  u64 lease_ns = 0;              // the longest stop without a word from the daemon
+  u32 mechanism = 0;             // by which it will be stopped, to get ready for; 0: by none
+  u32 prompt = 0;                // 1: online work will wait for its stops; real-time, if permitted
 };
 
 struct QueueCreated {
@@ -103,9 +101,9 @@ struct QueueDestroyed {
 // Stop or start all queues of the receiving process.
 struct Command {
   Header header{.kind = Kind::stop, .size = sizeof(Command)};
-  Method method = Method::self_debug;
-  u32 grace_1k_clocks = 0;  // 0: the driver's default
-  u64 deadline_ns = 0;      // CLOCK_MONOTONIC; the page's deadline overrides it when it is later
+  Mechanism mechanism = Mechanism::self_debug;
+  u32 pad = 0;
+  u64 deadline_ns = 0;  // CLOCK_MONOTONIC; the page's deadline overrides it when it is later
 };
 
 struct GateCommand {
@@ -132,7 +130,7 @@ struct OnlineMark {
 struct SetJob {
   Header header{.kind = Kind::set_job, .size = sizeof(SetJob)};
   u32 pid = 0;  // 0: the sender
-  ClassCode work_class = ClassCode::unset;
+  u32 work_class = kClassUnset;
   u32 priority = kPriorityUnset;
   u32 pad = 0;
   u64 latency_target_us = 0;  // for the slo policy; 0: none
@@ -143,10 +141,8 @@ struct SetJob {
 struct Suspend {
   Header header{.kind = Kind::suspend, .size = sizeof(Suspend)};
   u32 pid = 0;
-  u32 queues = 0;  // number of ids that follow; 0: all
+  u32 pad = 0;
   u64 duration_ns = 0;
-  char mechanism[32] = {};  // empty: the daemon chooses
-  // u32 queue_ids[queues]
 };
 
 struct Resume {
@@ -162,4 +158,4 @@ struct ResultMessage {
   char text[240] = {};  // for people: what and on what; behind a line feed, a hint
 };
 
-}  // namespace gp::control
+}  // namespace gp::wire

@@ -12,20 +12,20 @@ using namespace std::chrono_literals;
 
 Result<Outcome> run_basic(const Context& context) {
   const milliseconds interval = 500ms, duration = context.lasting(6s, 60s);
-  const demo::Scheduler scheduler = TRY(context.actors.daemon());
-  demo::Child trainer = TRY(context.actors.trainer({&scheduler, "trainer", {}}));
+  const demo::Scheduler scheduler = TRY(context.launcher.daemon());
+  demo::Child trainer = TRY(context.launcher.trainer({&scheduler, "trainer", {}}));
   demo::Child server =
-      TRY(context.actors.server({&scheduler, "server", requests_every(interval, duration)}));
-  const demo::Serving serving = TRY(context.actors.served(server, {&trainer}));
+      TRY(context.launcher.server({&scheduler, "server", requests_every(interval, duration)}));
+  const demo::Serving serving = TRY(context.launcher.served(server, {&trainer}));
   // The last stop may just be ending.
   std::optional<JobView> job;
-  TRY(context.actors.stage().wait("the trainer to run again", {&trainer}, [&] {
+  TRY(context.launcher.waiter().wait("the trainer to run again", {&trainer}, [&] {
     const auto view = look_at(scheduler);
     const JobView* found = view ? view->job("trainer") : nullptr;
     job = found != nullptr ? std::optional(*found) : std::nullopt;
     return job && job->state == "running";
   }));
-  const demo::Training training = TRY(context.actors.trained(trainer));
+  const demo::Training training = TRY(context.launcher.trained(trainer));
 
   Outcome outcome;
   const auto slowest = demo::quantile(latencies_ms(serving), 1);

@@ -1,11 +1,16 @@
 // Words for what a scenario asks for.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "demo/summary.h"
 #include "demo/workload_results.h"
+#include "report/numbers.h"
 #include "report/results.h"
 
 namespace gp::bench {
@@ -40,7 +45,20 @@ inline report::Criterion holds(std::string scenario, std::string what, bool is_s
 
 // How far two like things were apart, whichever was the larger. A machine on which that is more
 // than a limit cannot show less.
-inline double apart(double a, double b) { return std::max(a, b) / std::max(std::min(a, b), 1e-9); }
+inline std::optional<double> apart(std::optional<double> a, std::optional<double> b) {
+  return a && b ? report::ratio(std::max(*a, *b), std::min(*a, *b)) : std::nullopt;
+}
+
+inline std::optional<double> mean(std::optional<double> a, std::optional<double> b) {
+  return a && b ? std::optional((*a + *b) / 2) : std::nullopt;
+}
+
+// What a p50 does not show, and is not judged: on a virtual GPU the slowest requests are those for
+// which a thread of it waited for a CPU.
+inline std::string tail_text(const std::vector<double>& latencies_ms) {
+  return fmt::format("p99 {}, max {}", report::format_ms(demo::quantile(latencies_ms, 0.99)),
+                     report::format_ms(demo::quantile(latencies_ms, 1)));
+}
 
 inline std::vector<double> latencies_ms(const demo::Serving& serving) {
   std::vector<double> all;
@@ -48,6 +66,12 @@ inline std::vector<double> latencies_ms(const demo::Serving& serving) {
     all.push_back(static_cast<double>(request.latency_us) / 1000);
   }
   return all;
+}
+
+inline void add_known(std::optional<double> value, std::vector<double>& values) {
+  if (value) {
+    values.push_back(*value);
+  }
 }
 
 }  // namespace gp::bench

@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <nlohmann/json.hpp>
 
-#include "control/client.h"
+#include "client/client.h"
 
 namespace gp::bench {
 namespace {
@@ -17,9 +17,13 @@ T or_default(const json& value) {
   return value.is_null() ? T{} : value.get<T>();
 }
 
+std::optional<double> if_known(const json& value) {
+  return value.is_null() ? std::nullopt : std::optional(value.get<double>());
+}
+
 Spread spread_of(const json& latency) {
-  return {latency.at("count").get<u64>(), or_default<double>(latency.at("p50")),
-          or_default<double>(latency.at("p99")), or_default<double>(latency.at("max"))};
+  return {latency.at("count").get<u64>(), if_known(latency.at("p50")), if_known(latency.at("p99")),
+          if_known(latency.at("max"))};
 }
 
 JobView job_of(const json& job) {
@@ -30,8 +34,8 @@ JobView job_of(const json& job) {
   view.level = or_default<int>(job.at("level"));
   view.preemptions = job.at("preemptions").get<u64>();
   view.failures = job.at("failures").get<u64>();
-  view.last_stop_us = or_default<double>(job.at("last_stop_us"));
-  view.last_start_us = or_default<double>(job.at("last_start_us"));
+  view.last_stop_us = if_known(job.at("last_stop_us"));
+  view.last_start_us = if_known(job.at("last_start_us"));
   view.pids = job.at("pids").get<std::vector<pid_t>>();
   return view;
 }
@@ -65,8 +69,8 @@ const JobView* DaemonView::job_of(pid_t pid) const {
 }
 
 Result<DaemonView> look_at(const demo::Scheduler& scheduler) {
-  auto client = TRY(control::Client::connect(scheduler.socket()));
-  const std::string text = TRY(client.text(control::Kind::status));
+  auto client = TRY(wire::Client::connect(scheduler.socket()));
+  const std::string text = TRY(client.text(wire::Kind::status));
   // The library reports missing and wrong fields by exceptions: they end here.
   try {
     return view_of(json::parse(text));

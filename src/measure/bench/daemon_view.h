@@ -8,21 +8,21 @@
 #include <vector>
 
 #include "base/result.h"
-#include "base/types.h"
 #include "demo/scheduler.h"
+#include "libc/types.h"
 
 namespace gp::bench {
 
 struct Spread {  // microseconds
   u64 count = 0;
-  double p50 = 0, p99 = 0, max = 0;
+  std::optional<double> p50, p99, max;
 };
 
 struct JobView {
   std::string name, state, mechanism;
   int level = 0;
   u64 preemptions = 0, failures = 0;
-  double last_stop_us = 0, last_start_us = 0;
+  std::optional<double> last_stop_us, last_start_us;
   std::vector<pid_t> pids;
 };
 

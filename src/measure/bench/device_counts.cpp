@@ -8,15 +8,15 @@
 
 namespace gp::bench {
 
-Result<u64> device_unmaps(const Actors& actors) {
+Result<u64> device_unmaps(const Launcher& launcher) {
   demo::Command command;
   command.name = "vgpu stats";
-  command.words = {actors.places().vgpu, "stats", "--json"};
-  command.error_file = actors.scratch().file("vgpu_stats.log");
+  command.words = {launcher.programs().vgpu, "stats", "--json"};
+  command.error_file = launcher.scratch().file("vgpu_stats.log");
   command.end_signal = SIGKILL;
   demo::Child stats = TRY(demo::Child::start(std::move(command)));
-  TRY(actors.stage().wait("the device's counts", {&stats},
-                          [&] { return stats.status().has_value(); }));
+  TRY(launcher.waiter().wait("the device's counts", {&stats},
+                             [&] { return stats.status().has_value(); }));
   // The library reports missing and wrong fields by exceptions: they end here.
   try {
     const auto answer = nlohmann::json::parse(fmt::format("{}", fmt::join(stats.lines(), "\n")));

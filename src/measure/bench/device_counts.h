@@ -4,12 +4,12 @@
 #include <optional>
 
 #include "base/result.h"
-#include "base/types.h"
-#include "bench/actors.h"
+#include "bench/launcher.h"
+#include "libc/types.h"
 
 namespace gp::bench {
 
 // How often the scheduler of the device has taken all queues off, on all GPUs together.
-Result<u64> device_unmaps(const Actors& actors);
+Result<u64> device_unmaps(const Launcher& launcher);
 
 }  // namespace gp::bench

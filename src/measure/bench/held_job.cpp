@@ -11,13 +11,13 @@ constexpr int kQuickLooks = 200;
 
 }  // namespace
 
-Result<HeldJob> HeldJob::of(const demo::Scheduler& scheduler, const demo::Stage& stage,
+Result<HeldJob> HeldJob::of(const demo::Scheduler& scheduler, const demo::Waiter& waiter,
                             demo::Child& program) {
-  return HeldJob(scheduler, stage, program, TRY(control::Client::connect(scheduler.socket())));
+  return HeldJob(scheduler, waiter, program, TRY(wire::Client::connect(scheduler.socket())));
 }
 
 Result<double> HeldJob::stop() {
-  control::Suspend request;
+  wire::Suspend request;
   request.pid = static_cast<u32>(program_.pid());
   request.duration_ns = kHoldNs;
   const auto begin = std::chrono::steady_clock::now();
@@ -27,19 +27,19 @@ Result<double> HeldJob::stop() {
 }
 
 Status HeldJob::start() {
-  control::Resume request;
+  wire::Resume request;
   request.pid = static_cast<u32>(program_.pid());
   TRY(client_.ask(request));
   const auto runs = [&] {
     const auto now = view();
     return now && now->state == "running";
   };
-  for (int look = 0; look < kQuickLooks; ++look) {  // mostly it takes less than the stage's tick
+  for (int look = 0; look < kQuickLooks; ++look) {  // mostly it takes less than the waiter's tick
     if (runs()) {
       return ok();
     }
   }
-  return stage_.wait("the job to run again", {&program_}, runs);
+  return waiter_.wait("the job to run again", {&program_}, runs);
 }
 
 Result<JobView> HeldJob::view() const {

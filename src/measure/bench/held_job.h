@@ -6,17 +6,17 @@
 
 #include "base/result.h"
 #include "bench/daemon_view.h"
-#include "control/client.h"
+#include "client/client.h"
 #include "demo/child.h"
 #include "demo/scheduler.h"
-#include "demo/stage.h"
+#include "demo/waiter.h"
 
 namespace gp::bench {
 
 class HeldJob {
  public:
   // `pid`: a process of the job.
-  static Result<HeldJob> of(const demo::Scheduler& scheduler, const demo::Stage& stage,
+  static Result<HeldJob> of(const demo::Scheduler& scheduler, const demo::Waiter& waiter,
                             demo::Child& program);
 
   // Returns when all its queues are stopped; microseconds as a client sees it.
@@ -26,14 +26,14 @@ class HeldJob {
   Result<JobView> view() const;
 
  private:
-  HeldJob(const demo::Scheduler& scheduler, const demo::Stage& stage, demo::Child& program,
-          control::Client client)
-      : scheduler_(scheduler), stage_(stage), program_(program), client_(std::move(client)) {}
+  HeldJob(const demo::Scheduler& scheduler, const demo::Waiter& waiter, demo::Child& program,
+          wire::Client client)
+      : scheduler_(scheduler), waiter_(waiter), program_(program), client_(std::move(client)) {}
 
   const demo::Scheduler& scheduler_;
-  const demo::Stage& stage_;
+  const demo::Waiter& waiter_;
   demo::Child& program_;
-  control::Client client_;
+  wire::Client client_;
 };
 
 }  // namespace gp::bench

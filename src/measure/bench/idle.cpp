@@ -10,12 +10,12 @@ namespace gp::bench {
 using namespace std::chrono_literals;
 
 Result<Outcome> run_idle(const Context& context) {
-  const demo::Scheduler scheduler = TRY(context.actors.daemon());
+  const demo::Scheduler scheduler = TRY(context.launcher.daemon());
   const IdleClients clients = TRY(IdleClients::start(8, scheduler.socket()));
   const pid_t daemon = TRY(look_at(scheduler)).daemon;
-  TRY(context.actors.wait(500ms, {}));  // our own look has been dealt with
+  TRY(context.launcher.wait(500ms, {}));  // our own look has been dealt with
   const ProcessCounts before = TRY(counts_of(daemon));
-  TRY(context.actors.wait(context.lasting(3s, 30s), {}));
+  TRY(context.launcher.wait(context.lasting(3s, 30s), {}));
   const ProcessCounts after = TRY(counts_of(daemon));
   Outcome outcome;
   outcome.criteria = {

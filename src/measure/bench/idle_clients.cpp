@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -13,8 +12,9 @@
 #include <utility>
 
 #include "base/socket.h"
-#include "control/frame.h"
-#include "control/page.h"
+#include "client/frame.h"
+#include "libc/eventfd.h"
+#include "wire/page.h"
 
 namespace gp::bench {
 namespace {
@@ -23,19 +23,19 @@ namespace {
 UniqueFd join(const std::string& path) {
   auto connection = connect_to(path);
   const UniqueFd page(::memfd_create("gpreempt-page", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  const UniqueFd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  const control::Page content;
-  if (!connection || !page || !wake || ::ftruncate(page.get(), control::kPageBytes) != 0 ||
+  const UniqueFd wake(make_event());
+  const wire::Page content;
+  if (!connection || !page || !wake || ::ftruncate(page.get(), wire::kPageBytes) != 0 ||
       ::pwrite(page.get(), &content, sizeof content, 0) != sizeof content ||
       ::fcntl(page.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
     return {};
   }
-  control::Hello hello;
+  wire::Hello hello;
   hello.pid = static_cast<u32>(::getpid());
-  hello.work_class = control::ClassCode::online;
+  hello.work_class = wire::code_of(WorkClass::online);
   const int files[] = {page.get(), wake.get()};
-  control::Welcome welcome;
-  if (!send_message(connection->get(), control::bytes_of(hello), {}, files) ||
+  wire::Welcome welcome;
+  if (!send_message(connection->get(), wire::bytes_of(hello), {}, files) ||
       ::recv(connection->get(), &welcome, sizeof welcome, 0) != sizeof welcome) {
     return {};
   }

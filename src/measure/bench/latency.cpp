@@ -22,6 +22,9 @@ struct Times {  // milliseconds
 };
 
 std::string spread_text(const std::vector<double>& values) {
+  if (values.empty()) {
+    return report::kUnknown;
+  }
   const double count = static_cast<double>(values.size());
   const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
   double squares = 0;
@@ -34,14 +37,14 @@ std::string spread_text(const std::vector<double>& values) {
       *demo::quantile(values, 0.99), *demo::quantile(values, 1));
 }
 
-Result<Times> measure(const Context& context, const Mechanism& mechanism, unsigned queues) {
+Result<Times> measure(const Context& context, const MeasuredMechanism& mechanism, unsigned queues) {
   const int rounds = context.extent == Extent::full ? 1000 : 100;
-  const demo::Scheduler scheduler = TRY(context.actors.daemon_with(mechanism));
+  const demo::Scheduler scheduler = TRY(context.launcher.daemon_with(mechanism));
   auto environment = mechanism.environment;
   environment["GPU_MAX_HW_QUEUES"] = std::to_string(queues);
-  demo::Child trainer = TRY(context.actors.trainer(
+  demo::Child trainer = TRY(context.launcher.trainer(
       {&scheduler, "trainer", trainer_with(queues), environment, mechanism.agent}));
-  HeldJob job = TRY(HeldJob::of(scheduler, context.actors.stage(), trainer));
+  HeldJob job = TRY(HeldJob::of(scheduler, context.launcher.waiter(), trainer));
   Times times;
   for (int round = 0; round < rounds; ++round) {
     const double stop_us = TRY(job.stop());
@@ -49,14 +52,16 @@ Result<Times> measure(const Context& context, const Mechanism& mechanism, unsign
     TRY(job.start());
     const JobView running = TRY(job.view());
     times.stop.push_back(stop_us / 1000);
-    times.start.push_back(running.last_start_us / 1000);
-    times.own.push_back(std::max(0.0, stop_us - stopped.last_stop_us) / 1000);
+    if (running.last_start_us && stopped.last_stop_us) {
+      times.start.push_back(*running.last_start_us / 1000);
+      times.own.push_back(std::max(0.0, stop_us - *stopped.last_stop_us) / 1000);
+    }
   }
-  TRY(context.actors.trained(trainer));
+  TRY(context.launcher.trained(trainer));
   return times;
 }
 
-void judge(const Mechanism& mechanism, unsigned queues, const Result<Times>& times,
+void judge(const MeasuredMechanism& mechanism, unsigned queues, const Result<Times>& times,
            Outcome& outcome) {
   const std::string name =
       fmt::format("{}, {} queue{}", mechanism.name, queues, queues == 1 ? "" : "s");
@@ -74,15 +79,15 @@ void judge(const Mechanism& mechanism, unsigned queues, const Result<Times>& tim
   };
   add("stop", times->stop);
   add("start", times->start);
-  outcome.criteria.end()[-2].note +=
-      fmt::format("; besides the mechanism {:.3f} ms (p50)", *demo::quantile(times->own, 0.5));
+  outcome.criteria.end()[-2].note += fmt::format(
+      "; besides the mechanism {} (p50)", report::format_ms(demo::quantile(times->own, 0.5)));
 }
 
 }  // namespace
 
 Result<Outcome> run_latency(const Context& context) {
   Outcome outcome;
-  for (const Mechanism& mechanism : kMechanisms) {
+  for (const MeasuredMechanism& mechanism : measured_mechanisms()) {
     for (const unsigned queues : {1U, 10U, 64U}) {
       const auto times = measure(context, mechanism, queues);
       if (!times && times.error().code == EINTR) {

@@ -1,4 +1,5 @@
-// The programs on a scenario's stage: the workloads of examples/ and a daemon of its own.
+// Starts what a scenario needs, the workloads of examples/ and a daemon of its own, and waits for
+// it.
 #pragma once
 
 #include <chrono>
@@ -10,10 +11,10 @@
 #include "base/result.h"
 #include "bench/mechanisms.h"
 #include "demo/child.h"
-#include "demo/places.h"
+#include "demo/programs.h"
 #include "demo/scheduler.h"
 #include "demo/scratch_directory.h"
-#include "demo/stage.h"
+#include "demo/waiter.h"
 #include "demo/workload_results.h"
 
 namespace gp::bench {
@@ -36,35 +37,37 @@ inline Words trainer_with(unsigned streams) {
           "--hidden",  "128"};
 }
 
-class Actors {
+// A program to be started.
+struct Workload {
+  const demo::Scheduler* scheduler = nullptr;  // none: the programs meet as they would anywhere
+  std::string name;                            // also its job
+  Words arguments;
+  std::map<std::string, std::string> environment = {};
+  // False: its agent does not reach the daemon, which has to find it and stop it from outside.
+  bool agent = true;
+  // Without a scheduler: all the same an agent in it, which lets debuggers stop it. The runtime
+  // does so by itself from ROCr 6.0 on.
+  bool debuggable = false;
+};
+
+class Launcher {
  public:
-  Actors(const demo::Places& places, const demo::ScratchDirectory& scratch,
-         const demo::Stage& stage, bool virtual_gpu)
-      : places_(places), scratch_(scratch), stage_(stage), virtual_gpu_(virtual_gpu) {}
+  Launcher(const demo::Programs& programs, const demo::ScratchDirectory& scratch,
+           const demo::Waiter& waiter, bool virtual_gpu)
+      : programs_(programs), scratch_(scratch), waiter_(waiter), virtual_gpu_(virtual_gpu) {}
 
   // With these lines as its configuration, and on a virtual GPU without `kernel`: what a scenario
   // measures is then what a stock driver gives, as on most machines.
   Result<demo::Scheduler> daemon(const std::string& settings = "") const;
   // One that may use this mechanism alone.
-  Result<demo::Scheduler> daemon_with(const Mechanism& mechanism) const;
+  Result<demo::Scheduler> daemon_with(const MeasuredMechanism& mechanism) const;
 
-  struct Casting {
-    const demo::Scheduler* scheduler = nullptr;  // none: the programs meet as they would anywhere
-    std::string name;                            // also its job
-    Words arguments;
-    std::map<std::string, std::string> environment = {};
-    // False: its agent does not reach the daemon, which has to find it and stop it from outside.
-    bool agent = true;
-    // Without a scheduler: all the same an agent in it, which lets debuggers stop it. The runtime
-    // does so by itself from ROCr 6.0 on.
-    bool debuggable = false;
-  };
   // An offline job that goes on until it is ended. Returns when it has made its first step.
-  Result<demo::Child> trainer(const Casting& casting) const;
+  Result<demo::Child> trainer(const Workload& workload) const;
   // An online job that ends by itself.
-  Result<demo::Child> server(const Casting& casting) const;
+  Result<demo::Child> server(const Workload& workload) const;
   // An offline one that does the same. Returns when it is ready for its first request.
-  Result<demo::Child> offline_server(const Casting& casting) const;
+  Result<demo::Child> offline_server(const Workload& workload) const;
 
   // Waits for the server's end while the others run on.
   Result<demo::Serving> served(demo::Child& server,
@@ -74,17 +77,17 @@ class Actors {
   Result<demo::Serving> ended(demo::Child& server) const;
   Status wait(std::chrono::milliseconds time, std::initializer_list<demo::Child*> running) const;
 
-  const demo::Stage& stage() const { return stage_; }
-  const demo::Places& places() const { return places_; }
+  const demo::Waiter& waiter() const { return waiter_; }
+  const demo::Programs& programs() const { return programs_; }
   const demo::ScratchDirectory& scratch() const { return scratch_; }
 
  private:
   Result<demo::Child> start(const std::string& program, const char* work_class,
-                            const Casting& casting) const;
+                            const Workload& workload) const;
 
-  const demo::Places& places_;
+  const demo::Programs& programs_;
   const demo::ScratchDirectory& scratch_;
-  const demo::Stage& stage_;
+  const demo::Waiter& waiter_;
   const bool virtual_gpu_;
 };
 

@@ -29,12 +29,12 @@ struct Case {
 };
 
 Result<demo::Scheduler> start_daemon(const Context& context, const Case& each) {
-  for (const Mechanism& mechanism : kMechanisms) {
+  for (const MeasuredMechanism& mechanism : measured_mechanisms()) {
     if (each.by_kernel && mechanism.name == std::string_view("kernel")) {
-      return context.actors.daemon_with(mechanism);
+      return context.launcher.daemon_with(mechanism);
     }
   }
-  return context.actors.daemon("connections_per_user = 1000\n");
+  return context.launcher.daemon("connections_per_user = 1000\n");
 }
 
 Result<DaemonView> measure(const Context& context, const Case& each) {
@@ -42,26 +42,27 @@ Result<DaemonView> measure(const Context& context, const Case& each) {
   const milliseconds interval = 12ms, duration = context.lasting(each.briefly, 30s);
   const demo::Scheduler scheduler = TRY(start_daemon(context, each));
   const IdleClients clients = TRY(IdleClients::start(each.idle_clients, scheduler.socket()));
-  demo::Child trainer = TRY(context.actors.trainer({&scheduler, "trainer", each.trainer}));
+  demo::Child trainer = TRY(context.launcher.trainer({&scheduler, "trainer", each.trainer}));
   demo::Child server =
-      TRY(context.actors.server({&scheduler, "server", requests_every(interval, duration)}));
-  TRY(context.actors.served(server, {&trainer}));
+      TRY(context.launcher.server({&scheduler, "server", requests_every(interval, duration)}));
+  TRY(context.launcher.served(server, {&trainer}));
   return look_at(scheduler);
 }
 
 // The same chain without gpreempt, beside the same offline work.
 Result<WakeFloor> floor_here(const Context& context) {
-  demo::Child trainer = TRY(context.actors.trainer({nullptr, "trainer", kOneWorkGroup}));
+  demo::Child trainer = TRY(context.launcher.trainer({nullptr, "trainer", kOneWorkGroup}));
   constexpr milliseconds pause = 6ms;
   const auto times = static_cast<int>(context.lasting(2s, 30s) / (2 * pause));
   return measure_two_wake_ups(times, pause);
 }
 
 std::string parts_of(const DaemonView& view) {
-  return fmt::format(
-      "to the decision {:.0f} / {:.0f}, then to the ioctl {:.0f} / {:.0f} us; {} stops",
-      view.notify_to_decision.p50, view.notify_to_decision.p99, view.decision_to_ioctl.p50,
-      view.decision_to_ioctl.p99, view.decision_to_ioctl.count);
+  return fmt::format("to the decision {} / {}, then to the ioctl {} / {}; {} stops",
+                     report::format_us(view.notify_to_decision.p50),
+                     report::format_us(view.notify_to_decision.p99),
+                     report::format_us(view.decision_to_ioctl.p50),
+                     report::format_us(view.decision_to_ioctl.p99), view.decision_to_ioctl.count);
 }
 
 }  // namespace
@@ -76,7 +77,8 @@ Result<Outcome> run_notice(const Context& context) {
   const DaemonView loaded = TRY(measure(context, {1, saturating, 2s}));
 
   Outcome outcome;
-  const auto add = [&](const char* what, double limit, double value, const DaemonView& view) {
+  const auto add = [&](const char* what, double limit, std::optional<double> value,
+                       const DaemonView& view) {
     auto criterion = at_most("notice", what, limit, "us", value);
     criterion.note =
         fmt::format("{}; here two bare wake-ups take {:.0f} / {:.0f} us beside the same work",
@@ -92,10 +94,10 @@ Result<Outcome> run_notice(const Context& context) {
     add("by the mechanism kernel, p99", 300, by_kernel.notify_to_ioctl.p99, by_kernel);
   }
   // Against the mean of the runs before and after, as in `beside`.
-  const double before = one.notify_to_ioctl.p50, after = again.notify_to_ioctl.p50;
-  const double noise = apart(before, after);
-  auto flat = at_most("notice", "64 idle clients over 1, p50", std::max(1.25, noise), "x",
-                      2 * many.notify_to_ioctl.p50 / (before + after));
+  const auto before = one.notify_to_ioctl.p50, after = again.notify_to_ioctl.p50;
+  const auto noise = apart(before, after);
+  auto flat = at_most("notice", "64 idle clients over 1, p50", std::max(1.25, noise.value_or(0)),
+                      "x", report::ratio(many.notify_to_ioctl.p50, mean(before, after)));
   flat.noise = noise;
   outcome.criteria.push_back(std::move(flat));
   auto busy = at_most("notice", "with all cores busy, p50 (reported)", 1e6, "us",

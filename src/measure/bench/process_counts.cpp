@@ -6,27 +6,10 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <sstream>
+
+#include "demo/cpu_meter.h"
 
 namespace gp::bench {
-namespace {
-
-// User and system time: the words 14 and 15 of proc(5)'s stat; its second may hold anything.
-u64 cpu_ticks(pid_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/stat", pid));
-  const std::string text((std::istreambuf_iterator<char>(file)), {});
-  std::istringstream rest(text.substr(std::min(text.size(), text.rfind(')') + 1)));
-  std::string word;
-  u64 ticks = 0;
-  for (int number = 3; rest >> word; ++number) {
-    if (number == 14 || number == 15) {
-      ticks += std::stoull(word);
-    }
-  }
-  return ticks;
-}
-
-}  // namespace
 
 Result<ProcessCounts> counts_of(pid_t pid) {
   std::ifstream status(fmt::format("/proc/{}/status", pid));
@@ -45,11 +28,12 @@ Result<ProcessCounts> counts_of(pid_t pid) {
   }
   std::error_code error;
   const std::filesystem::directory_iterator files(fmt::format("/proc/{}/fd", pid), error);
-  if (!found || error) {
+  const auto time = demo::process_time(pid);
+  if (!found || error || !time) {
     return Error{ESRCH, fmt::format("process {} cannot be looked at", pid), ""};
   }
   counts.files = static_cast<u64>(std::distance(begin(files), end(files)));
-  counts.cpu_ticks = cpu_ticks(pid);
+  counts.cpu_ticks = time->own_ticks;
   return counts;
 }
 

@@ -4,7 +4,7 @@
 #include <sys/types.h>
 
 #include "base/result.h"
-#include "base/types.h"
+#include "libc/types.h"
 
 namespace gp::bench {
 

@@ -9,8 +9,8 @@
 #include "bench/criteria.h"
 #include "demo/summary.h"
 #include "discover/discover.h"
-#include "kfd/os.h"
 #include "mechanism/reservation.h"
+#include "os/os.h"
 
 namespace gp::bench {
 namespace {
@@ -28,7 +28,7 @@ constexpr u32 kNormalPriority = 7;
 
 // The one that HIP calls the first.
 Result<u32> first_gpu() {
-  const auto snapshot = TRY(discover::take_snapshot(kfd::system_os(), {}, {}, {.debugfs = false}));
+  const auto snapshot = TRY(discover::take_snapshot(system_os(), {}, {}, {.debugfs = false}));
   for (const discover::Node& node : snapshot.nodes) {
     if (node.gpu_id != 0) {
       return node.gpu_id;
@@ -46,10 +46,10 @@ class Oversubscription {
     const unsigned queues = (slots + kTooMany + kPrograms - 1) / kPrograms;
     for (unsigned i = 0; i < kPrograms; ++i) {
       programs_.push_back(
-          TRY(context_.actors.trainer({nullptr,
-                                       fmt::format("trainer{}", i),
-                                       trainer_with(queues),
-                                       {{"GPU_MAX_HW_QUEUES", std::to_string(queues)}}})));
+          TRY(context_.launcher.trainer({nullptr,
+                                         fmt::format("trainer{}", i),
+                                         trainer_with(queues),
+                                         {{"GPU_MAX_HW_QUEUES", std::to_string(queues)}}})));
     }
     return ok();
   }
@@ -58,13 +58,13 @@ class Oversubscription {
     TRY(reservations_.reserve(gpu_id_, reserved_slots, kNormalPriority));
     Words words = requests_every(50ms, context_.lasting(1500ms, 30s));
     words.emplace_back("--high-priority");
-    demo::Child server = TRY(context_.actors.server({nullptr, "server", words}));
+    demo::Child server = TRY(context_.launcher.server({nullptr, "server", words}));
     report::ReservedRun run;
     run.reserved_slots = reserved_slots;
     run.slots_used = TRY(watch_slots(server));
-    const std::vector<double> latencies = latencies_ms(TRY(context_.actors.served(server)));
-    run.online_p50_ms = demo::quantile(latencies, 0.5).value_or(0);
-    run.online_p99_ms = demo::quantile(latencies, 0.99).value_or(0);
+    const std::vector<double> latencies = latencies_ms(TRY(context_.launcher.served(server)));
+    run.online_p50_ms = demo::quantile(latencies, 0.5);
+    run.online_p99_ms = demo::quantile(latencies, 0.99);
     return run;
   }
 
@@ -91,7 +91,7 @@ class Oversubscription {
     for (demo::Child& program : programs_) {
       running.push_back(&program);
     }
-    TRY(context_.actors.stage().wait("the last request", running, look, 24h));
+    TRY(context_.launcher.waiter().wait("the last request", running, look, 24h));
     TRY(looked);
     return sum / looks;
   }

@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "bench/actors.h"
+#include "bench/launcher.h"
+#include "demo/progress.h"
 #include "report/results.h"
 
 namespace gp::bench {
@@ -18,7 +19,7 @@ using std::chrono::milliseconds;
 enum class Extent { brief, full };
 
 struct Context {
-  const Actors& actors;
+  const Launcher& launcher;
   bool virtual_gpu = false;
   Extent extent = Extent::brief;
   std::optional<milliseconds> duration;  // the user's wish
@@ -41,6 +42,22 @@ struct Scenario {
   const char* what;
   Result<Outcome> (*run)(const Context& context);
 };
+
+// Runs it, and again while other programs may be why a criterion was missed: a few times, and only
+// what is short. A failure is a criterion that was missed; an error only if the user ended it.
+Result<Outcome> run(const Scenario& scenario, const Context& context, demo::Progress& progress);
+
+// Notes beside what depends on time what other programs took. A count is what it is, however busy
+// the machine, and what failed has failed.
+void note_others(const std::optional<report::OtherPrograms>& others, Outcome& outcome);
+
+// One run of a scenario, and what other programs took meanwhile.
+struct Attempt {
+  Outcome outcome;
+  std::optional<report::OtherPrograms> others;
+};
+// The first, unless the second is known to have been disturbed less, whatever they measured.
+Attempt quieter(Attempt first, Attempt second);
 
 // In the order in which they run.
 std::span<const Scenario> scenarios();

@@ -25,34 +25,34 @@ constexpr double kAdvantage = 3;  // what level 3 should give; level 1 gave 1.07
 
 Status stop_by_hand(const Context& context, const demo::Scheduler& scheduler, demo::Child& trainer,
                     report::Scheme& scheme) {
-  HeldJob job = TRY(HeldJob::of(scheduler, context.actors.stage(), trainer));
+  HeldJob job = TRY(HeldJob::of(scheduler, context.launcher.waiter(), trainer));
   std::vector<double> stops, starts;
   for (int i = 0; i < kStops; ++i) {
     TRY(job.stop());
-    stops.push_back(TRY(job.view()).last_stop_us);
+    add_known(TRY(job.view()).last_stop_us, stops);
     TRY(job.start());
-    starts.push_back(TRY(job.view()).last_start_us);
+    add_known(TRY(job.view()).last_start_us, starts);
   }
-  scheme.stop_p50_us = *demo::quantile(stops, 0.5);
-  scheme.stop_p99_us = *demo::quantile(stops, 0.99);
-  scheme.start_p50_us = *demo::quantile(starts, 0.5);
-  scheme.start_p99_us = *demo::quantile(starts, 0.99);
+  scheme.stop_p50_us = demo::quantile(stops, 0.5);
+  scheme.stop_p99_us = demo::quantile(stops, 0.99);
+  scheme.start_p50_us = demo::quantile(starts, 0.5);
+  scheme.start_p99_us = demo::quantile(starts, 0.99);
   return ok();
 }
 
 // An offline trainer and an online server. Without a scheduler they meet as they would anywhere.
-Status measure_load(const Context& context, const Mechanism* mechanism,
+Status measure_load(const Context& context, const MeasuredMechanism* mechanism,
                     const demo::Scheduler* scheduler, report::Scheme& scheme) {
   const milliseconds interval = 100ms, duration = context.lasting(2s, 60s);
-  Actors::Casting casting{scheduler, "trainer", {}};
+  Workload workload{scheduler, "trainer", {}};
   if (mechanism != nullptr) {
-    casting.environment = mechanism->environment;
-    casting.agent = mechanism->agent;
+    workload.environment = mechanism->environment;
+    workload.agent = mechanism->agent;
   }
-  demo::Child trainer = TRY(context.actors.trainer(casting));
+  demo::Child trainer = TRY(context.launcher.trainer(workload));
   demo::Child server =
-      TRY(context.actors.server({scheduler, "server", requests_every(interval, duration)}));
-  const demo::Serving serving = TRY(context.actors.served(server, {&trainer}));
+      TRY(context.launcher.server({scheduler, "server", requests_every(interval, duration)}));
+  const demo::Serving serving = TRY(context.launcher.served(server, {&trainer}));
   if (scheduler != nullptr) {
     TRY(stop_by_hand(context, *scheduler, trainer, scheme));
     const DaemonView view = TRY(look_at(*scheduler));
@@ -60,27 +60,26 @@ Status measure_load(const Context& context, const Mechanism* mechanism,
       scheme.note = "it never stopped the job";
     }
   }
-  const demo::Training training = TRY(context.actors.trained(trainer));
+  const demo::Training training = TRY(context.launcher.trained(trainer));
   const std::vector<double> latencies = latencies_ms(serving);
-  scheme.online_p50_ms = demo::quantile(latencies, 0.5).value_or(0);
-  scheme.online_p99_ms = demo::quantile(latencies, 0.99).value_or(0);
-  scheme.offline_steps_per_s =
-      demo::steps_per_second(training, serving.start_us, serving.end_us()).value_or(0);
+  scheme.online_p50_ms = demo::quantile(latencies, 0.5);
+  scheme.online_p99_ms = demo::quantile(latencies, 0.99);
+  scheme.offline_steps_per_s = demo::steps_per_second(training, serving.start_us, serving.end_us());
   return ok();
 }
 
-Result<report::Scheme> measure(const Context& context, const Contest& contest,
-                               const Mechanism* mechanism) {
+Result<report::Scheme> measure(const Context& context, const RequestLoad& load,
+                               const MeasuredMechanism* mechanism) {
   report::Scheme scheme;
   scheme.mechanism = mechanism != nullptr ? mechanism->name : report::kNoScheme;
   scheme.level = mechanism != nullptr ? mechanism->level : 0;
   std::optional<demo::Scheduler> scheduler;
   if (mechanism != nullptr) {
-    scheduler.emplace(TRY(context.actors.daemon_with(*mechanism)));
+    scheduler.emplace(TRY(context.launcher.daemon_with(*mechanism)));
   }
   const demo::Scheduler* with = scheduler ? &*scheduler : nullptr;
   TRY(measure_load(context, mechanism, with, scheme));
-  const auto ratio = low_over_high(context, contest, mechanism, with);
+  const auto ratio = low_over_high(context, load, mechanism, with);
   if (!ratio && ratio.error().code == EINTR) {
     return ratio.error();
   }
@@ -93,11 +92,11 @@ Result<report::Scheme> measure(const Context& context, const Contest& contest,
 }
 
 // A scheme that cannot be had is told with the reason; only the user's wish to end ends it all.
-Result<report::Scheme> measure_or_tell(const Context& context, const Contest& contest,
-                                       const Mechanism& mechanism) {
+Result<report::Scheme> measure_or_tell(const Context& context, const RequestLoad& load,
+                                       const MeasuredMechanism& mechanism) {
   const std::string_view name = mechanism.name;
   const Status there = name == "kernel" ? gp::mechanism::check_kernel_support() : ok();
-  auto scheme = there ? measure(context, contest, &mechanism) : there.error();
+  auto scheme = there ? measure(context, load, &mechanism) : there.error();
   if (scheme || scheme.error().code == EINTR) {
     return scheme;
   }
@@ -109,12 +108,12 @@ Result<report::Scheme> measure_or_tell(const Context& context, const Contest& co
 }
 
 report::Criterion advantage(const std::vector<report::Scheme>& schemes) {
-  double without = 0, best = 0;
+  std::optional<double> without, best;
   for (const report::Scheme& scheme : schemes) {
     if (scheme.mechanism == report::kNoScheme) {
       without = scheme.online_p50_ms;
-    } else if (scheme.level == 3 && scheme.online_p50_ms > 0) {
-      best = std::max(best, without / scheme.online_p50_ms);
+    } else if (scheme.level == 3) {
+      best = std::max(best, report::ratio(without, scheme.online_p50_ms));  // unknown is least
     }
   }
   return at_least("schemes", "online p50 without gpreempt over that at level 3", kAdvantage, "x",
@@ -127,7 +126,7 @@ report::Criterion priority_counts(const std::vector<report::Scheme>& schemes) {
       at_least("schemes", "offline p50 over online p50 of like programs, level 3", kAdvantage, "x",
                std::nullopt);
   for (const report::Scheme& scheme : schemes) {
-    if (scheme.level != 3 || scheme.online_p50_ms <= 0) {
+    if (scheme.level != 3 || !scheme.online_p50_ms) {
       continue;
     }
     if (!scheme.low_over_high) {
@@ -157,10 +156,10 @@ std::optional<report::Criterion> batched_as_one(const report::Batching& batching
 
 Result<Outcome> run_schemes(const Context& context) {
   Outcome outcome;
-  const Contest contest = TRY(contest_for(context));
-  outcome.schemes.push_back(TRY(measure(context, contest, nullptr)));
-  for (const Mechanism& mechanism : kMechanisms) {
-    outcome.schemes.push_back(TRY(measure_or_tell(context, contest, mechanism)));
+  const RequestLoad load = TRY(request_load_for(context));
+  outcome.schemes.push_back(TRY(measure(context, load, nullptr)));
+  for (const MeasuredMechanism& mechanism : measured_mechanisms()) {
+    outcome.schemes.push_back(TRY(measure_or_tell(context, load, mechanism)));
   }
   outcome.criteria.push_back(advantage(outcome.schemes));
   outcome.criteria.push_back(priority_counts(outcome.schemes));

@@ -25,10 +25,10 @@ double growth(u64 before, u64 after) {
 constexpr const char* kSteps = "50";
 
 Result<demo::Training> undisturbed(const Context& context) {
-  demo::Child trainer = TRY(context.actors.trainer({nullptr, "undisturbed", {kSteps}}));
-  TRY(context.actors.stage().wait("the undisturbed steps", {&trainer},
-                                  [&] { return trainer.status().has_value(); }));
-  return context.actors.trained(trainer);
+  demo::Child trainer = TRY(context.launcher.trainer({nullptr, "undisturbed", {kSteps}}));
+  TRY(context.launcher.waiter().wait("the undisturbed steps", {&trainer},
+                                     [&] { return trainer.status().has_value(); }));
+  return context.launcher.trained(trainer);
 }
 
 // What a process has when it has seen to its end what just ended, as a connection that we have
@@ -41,7 +41,7 @@ Result<ProcessCounts> counts_at_rest(const Context& context, demo::Child& traine
     if ((now.files <= before.files && now.threads <= before.threads) || look == kLooks) {
       return now;
     }
-    TRY(context.actors.wait(50ms, {&trainer}));
+    TRY(context.launcher.wait(50ms, {&trainer}));
   }
 }
 
@@ -66,7 +66,7 @@ report::Criterion driver_is_quiet(Result<DriverLog>& log) {
 // The server that has just ended may still be known to the daemon, and then has files there.
 Status wait_until_alone(const Context& context, const demo::Scheduler& scheduler,
                         demo::Child& trainer) {
-  return context.actors.stage().wait("the trainer to run again, alone", {&trainer}, [&] {
+  return context.launcher.waiter().wait("the trainer to run again, alone", {&trainer}, [&] {
     const auto view = look_at(scheduler);
     const JobView* job = view ? view->job("trainer") : nullptr;
     return job != nullptr && job->state == "running" && view->jobs.size() == 1;
@@ -78,30 +78,30 @@ Status wait_until_alone(const Context& context, const demo::Scheduler& scheduler
 Result<Outcome> run_stability(const Context& context) {
   const bool full = context.extent == Extent::full;
   const milliseconds duration = context.lasting(6s, 3600s), interval = full ? 5000ms : 200ms;
-  const demo::Scheduler scheduler = TRY(context.actors.daemon());
+  const demo::Scheduler scheduler = TRY(context.launcher.daemon());
   demo::Child trainer =
-      TRY(context.actors.trainer({&scheduler, "trainer", {"--start-over", kSteps}}));
+      TRY(context.launcher.trainer({&scheduler, "trainer", {"--start-over", kSteps}}));
   const pid_t daemon = TRY(look_at(scheduler)).daemon;
-  demo::Child warm_up = TRY(context.actors.server({&scheduler, "warm-up", {"10", "20"}}));
-  TRY(context.actors.served(warm_up, {&trainer}));
+  demo::Child warm_up = TRY(context.launcher.server({&scheduler, "warm-up", {"10", "20"}}));
+  TRY(context.launcher.served(warm_up, {&trainer}));
   TRY(wait_until_alone(context, scheduler, trainer));
   Result<DriverLog> driver_log = DriverLog::open();
-  TRY(context.actors.wait(500ms, {&trainer}));  // for our own connection to be gone there
+  TRY(context.launcher.wait(500ms, {&trainer}));  // for our own connection to be gone there
   const ProcessCounts daemon_before = TRY(counts_of(daemon));
   const ProcessCounts trainer_before = TRY(counts_of(trainer.pid()));
 
   demo::Child server =
-      TRY(context.actors.server({&scheduler,
-                                 "server",
-                                 {std::to_string(duration / interval),
-                                  std::to_string(interval.count()), "--arrivals", "poisson"}}));
-  const demo::Serving serving = TRY(context.actors.served(server, {&trainer}));
+      TRY(context.launcher.server({&scheduler,
+                                   "server",
+                                   {std::to_string(duration / interval),
+                                    std::to_string(interval.count()), "--arrivals", "poisson"}}));
+  const demo::Serving serving = TRY(context.launcher.served(server, {&trainer}));
   TRY(wait_until_alone(context, scheduler, trainer));
   const ProcessCounts daemon_after = TRY(counts_at_rest(context, trainer, daemon, daemon_before));
   const ProcessCounts trainer_after =
       TRY(counts_at_rest(context, trainer, trainer.pid(), trainer_before));
   const u64 failures = TRY(look_at(scheduler)).job("trainer")->failures;
-  const demo::Training training = TRY(context.actors.trained(trainer));
+  const demo::Training training = TRY(context.launcher.trained(trainer));
   const auto same = demo::same_results(training, TRY(undisturbed(context)));
 
   Outcome outcome;

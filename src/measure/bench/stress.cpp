@@ -11,38 +11,38 @@ namespace {
 
 using namespace std::chrono_literals;
 
-struct Crowd {
+struct OfflineLoad {
   unsigned processes, queues_each;
 };
 
-Result<Outcome> measure(const Context& context, const Crowd& crowd) {
+Result<Outcome> measure(const Context& context, const OfflineLoad& offline) {
   const milliseconds interval = 10ms, duration = context.lasting(3s, 60s);
-  const demo::Scheduler scheduler = TRY(context.actors.daemon());
+  const demo::Scheduler scheduler = TRY(context.launcher.daemon());
   std::vector<demo::Child> trainers;
-  for (unsigned i = 0; i < crowd.processes; ++i) {
-    trainers.push_back(TRY(context.actors.trainer(
+  for (unsigned i = 0; i < offline.processes; ++i) {
+    trainers.push_back(TRY(context.launcher.trainer(
         {&scheduler,
          fmt::format("trainer-{}", i),
-         {"--streams", std::to_string(crowd.queues_each), "--batch",
-          std::to_string(16 * crowd.queues_each), "--inputs", "64", "--hidden", "64"},
-         {{"GPU_MAX_HW_QUEUES", std::to_string(crowd.queues_each)}}})));
+         {"--streams", std::to_string(offline.queues_each), "--batch",
+          std::to_string(16 * offline.queues_each), "--inputs", "64", "--hidden", "64"},
+         {{"GPU_MAX_HW_QUEUES", std::to_string(offline.queues_each)}}})));
   }
   demo::Child server =
-      TRY(context.actors.server({&scheduler, "server", requests_every(interval, duration)}));
-  const demo::Serving serving = TRY(context.actors.served(server));
+      TRY(context.launcher.server({&scheduler, "server", requests_every(interval, duration)}));
+  const demo::Serving serving = TRY(context.launcher.served(server));
   u64 failures = 0;
   for (const JobView& job : TRY(look_at(scheduler)).jobs) {
     failures += job.failures;
   }
   for (demo::Child& trainer : trainers) {
-    TRY(context.actors.trained(trainer));  // each goes on, and ends in good order
+    TRY(context.launcher.trained(trainer));  // each goes on, and ends in good order
   }
-  const std::string name = fmt::format("{} process{} of {} queues", crowd.processes,
-                                       crowd.processes == 1 ? "" : "es", crowd.queues_each);
+  const std::string name = fmt::format("{} process{} of {} queues", offline.processes,
+                                       offline.processes == 1 ? "" : "es", offline.queues_each);
   Outcome outcome;
   auto latency = at_most("stress", fmt::format("online p50 beside {}", name), 50, "ms",
                          demo::quantile(latencies_ms(serving), 0.5));
-  latency.note = fmt::format("p99 {:.1f} ms", *demo::quantile(latencies_ms(serving), 0.99));
+  latency.note = tail_text(latencies_ms(serving));
   outcome.criteria = {latency, holds("stress", fmt::format("no stop fails with {}", name),
                                      failures == 0, fmt::format("{} failed", failures))};
   return outcome;
@@ -53,8 +53,9 @@ Result<Outcome> measure(const Context& context, const Crowd& crowd) {
 Result<Outcome> run_stress(const Context& context) {
   const bool full = context.extent == Extent::full;
   Outcome all;
-  for (const Crowd& crowd : {Crowd{1, 10}, Crowd{full ? 2U : 1U, 50}, Crowd{full ? 32U : 6U, 1}}) {
-    Outcome one = TRY(measure(context, crowd));
+  for (const OfflineLoad& offline :
+       {OfflineLoad{1, 10}, OfflineLoad{full ? 2U : 1U, 50}, OfflineLoad{full ? 32U : 6U, 1}}) {
+    Outcome one = TRY(measure(context, offline));
     all.criteria.insert(all.criteria.end(), one.criteria.begin(), one.criteria.end());
   }
   return all;

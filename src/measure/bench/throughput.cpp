@@ -26,40 +26,42 @@ Result<double> steps_between(const demo::Training& training, u64 from_us, u64 to
 }
 
 Result<double> alone(const Context& context, milliseconds duration) {
-  demo::Child trainer = TRY(context.actors.trainer({nullptr, "trainer", {}}));
-  TRY(context.actors.wait(duration, {&trainer}));
-  return steps_between(TRY(context.actors.trained(trainer)), 0, ~u64{0});
+  demo::Child trainer = TRY(context.launcher.trainer({nullptr, "trainer", {}}));
+  TRY(context.launcher.wait(duration, {&trainer}));
+  return steps_between(TRY(context.launcher.trained(trainer)), 0, ~u64{0});
 }
 
 Result<Rate> beside(const Context& context, milliseconds duration, milliseconds interval) {
-  const demo::Scheduler scheduler = TRY(context.actors.daemon());
-  demo::Child trainer = TRY(context.actors.trainer({&scheduler, "trainer", {}}));
+  const demo::Scheduler scheduler = TRY(context.launcher.daemon());
+  demo::Child trainer = TRY(context.launcher.trainer({&scheduler, "trainer", {}}));
   demo::Child server =
-      TRY(context.actors.server({&scheduler, "server", requests_every(interval, duration)}));
-  const demo::Serving serving = TRY(context.actors.served(server, {&trainer}));
+      TRY(context.launcher.server({&scheduler, "server", requests_every(interval, duration)}));
+  const demo::Serving serving = TRY(context.launcher.served(server, {&trainer}));
   const u64 preemptions = TRY(scheduler.preemptions_of("trainer"));
-  const demo::Training training = TRY(context.actors.trained(trainer));
+  const demo::Training training = TRY(context.launcher.trained(trainer));
   const u64 end_us = serving.start_us + static_cast<u64>(duration.count()) * 1000;
   return Rate{TRY(steps_between(training, serving.start_us, end_us)), preemptions};
 }
 
 // Seconds of the GPU for one request, alone.
-Result<double> request_seconds(const Context& context) {
-  demo::Child server = TRY(context.actors.server({nullptr, "server", {"40", "40"}}));
-  const demo::Serving serving = TRY(context.actors.served(server));
-  return demo::quantile(latencies_ms(serving), 0.5).value_or(0) / 1000;
+Result<std::optional<double>> request_seconds(const Context& context) {
+  demo::Child server = TRY(context.launcher.server({nullptr, "server", {"40", "40"}}));
+  const demo::Serving serving = TRY(context.launcher.served(server));
+  const auto p50_ms = demo::quantile(latencies_ms(serving), 0.5);
+  return p50_ms ? std::optional(*p50_ms / 1000) : std::nullopt;
 }
 
 report::Criterion loss(const char* scenario, double limit, milliseconds interval, const Rate& rate,
-                       double alone_rate, double request_s) {
+                       double alone_rate, std::optional<double> request_s) {
   const double per_second = 1000.0 / static_cast<double>(interval.count());
-  const double used = per_second * request_s;
   const double lost = 1 - rate.steps_per_s / alone_rate;
+  const auto used = request_s ? std::optional(per_second * *request_s) : std::nullopt;
   auto criterion = at_most(
       scenario, fmt::format("offline loss beyond online's GPU time, {:.0f} requests/s", per_second),
-      limit, "%", 100 * (lost - used));
-  criterion.note = fmt::format("{:.1f} % in all, {:.1f} % used by online, {} stops", 100 * lost,
-                               100 * used, rate.preemptions);
+      limit, "%", used ? std::optional(100 * (lost - *used)) : std::nullopt);
+  criterion.note =
+      fmt::format("{:.1f} % in all, {} used by online, {} stops", 100 * lost,
+                  used ? fmt::format("{:.1f} %", 100 * *used) : report::kUnknown, rate.preemptions);
   return criterion;
 }
 
@@ -71,7 +73,7 @@ struct Asked {
 // Runs alone before and after: their difference is the noise.
 Result<Outcome> measure(const Context& context, const char* scenario, milliseconds duration,
                         std::initializer_list<Asked> asked) {
-  const double request_s = TRY(request_seconds(context));
+  const std::optional<double> request_s = TRY(request_seconds(context));
   const double before = TRY(alone(context, duration));
   std::vector<Rate> rates;
   for (const Asked& each : asked) {

@@ -23,9 +23,9 @@ Words requests_of(const Context& context) {
                              : Words{"--batch", "4096", "--width", "2048", "--layers", "8"};
 }
 
-Words arguments(const Contest& contest, milliseconds duration) {
-  Words words = requests_every(contest.interval, std::max(contest.interval, duration));
-  words.insert(words.end(), contest.kind.begin(), contest.kind.end());
+Words arguments(const RequestLoad& load, milliseconds duration) {
+  Words words = requests_every(load.interval, std::max(load.interval, duration));
+  words.insert(words.end(), load.kind.begin(), load.kind.end());
   return words;
 }
 
@@ -37,9 +37,9 @@ Result<double> p50_of(const std::vector<double>& latencies) {
 
 // Of the requests that arrived from one moment to another. Those without an answer are behind the
 // last that has one.
-std::vector<double> latencies_between(const demo::Serving& serving, const Contest& contest,
+std::vector<double> latencies_between(const demo::Serving& serving, const RequestLoad& load,
                                       u64 from_us, u64 to_us) {
-  const u64 interval_us = std::chrono::microseconds(contest.interval).count();
+  const u64 interval_us = std::chrono::microseconds(load.interval).count();
   std::vector<double> all;
   for (u64 i = 0;; ++i) {
     const u64 arrived_us = serving.start_us + i * interval_us;
@@ -56,30 +56,30 @@ std::vector<double> latencies_between(const demo::Serving& serving, const Contes
 
 }  // namespace
 
-Result<Contest> contest_for(const Context& context) {
-  Contest contest{requests_of(context), 100ms};
+Result<RequestLoad> request_load_for(const Context& context) {
+  RequestLoad load{requests_of(context), 100ms};
   demo::Child alone =
-      TRY(context.actors.server({nullptr, "alone", arguments(contest, kTrial * contest.interval)}));
-  const double latency_ms = TRY(p50_of(latencies_ms(TRY(context.actors.served(alone)))));
-  contest.interval = milliseconds(std::max(1L, std::lround(kIntervalOverLatency * latency_ms)));
-  return contest;
+      TRY(context.launcher.server({nullptr, "alone", arguments(load, kTrial * load.interval)}));
+  const double latency_ms = TRY(p50_of(latencies_ms(TRY(context.launcher.served(alone)))));
+  load.interval = milliseconds(std::max(1L, std::lround(kIntervalOverLatency * latency_ms)));
+  return load;
 }
 
-Result<double> low_over_high(const Context& context, const Contest& contest,
-                             const Mechanism* mechanism, const demo::Scheduler* scheduler) {
-  Actors::Casting casting{scheduler, "low", arguments(contest, kLong)};
+Result<double> low_over_high(const Context& context, const RequestLoad& load,
+                             const MeasuredMechanism* mechanism, const demo::Scheduler* scheduler) {
+  Workload workload{scheduler, "low", arguments(load, kLong)};
   if (mechanism != nullptr) {
-    casting.environment = mechanism->environment;
-    casting.agent = mechanism->agent;
+    workload.environment = mechanism->environment;
+    workload.agent = mechanism->agent;
   }
-  demo::Child low = TRY(context.actors.offline_server(casting));
+  demo::Child low = TRY(context.launcher.offline_server(workload));
   demo::Child high =
-      TRY(context.actors.server({scheduler, "high", arguments(contest, context.lasting(1s, 20s))}));
-  const demo::Serving first = TRY(context.actors.served(high, {&low}));
-  const demo::Serving second = TRY(context.actors.ended(low));
+      TRY(context.launcher.server({scheduler, "high", arguments(load, context.lasting(1s, 20s))}));
+  const demo::Serving first = TRY(context.launcher.served(high, {&low}));
+  const demo::Serving second = TRY(context.launcher.ended(low));
   const double high_ms = TRY(p50_of(latencies_ms(first)));
   const double low_ms =
-      TRY(p50_of(latencies_between(second, contest, first.start_us, first.end_us())));
+      TRY(p50_of(latencies_between(second, load, first.start_us, first.end_us())));
   return low_ms / high_ms;
 }
 

@@ -1,11 +1,9 @@
 #include "bench/wake_floor.h"
 
 #include <signal.h>
-#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -14,25 +12,16 @@
 #include <thread>
 #include <vector>
 
-#include "base/real_time.h"
-#include "base/short_slices.h"
-#include "base/types.h"
 #include "base/unique_fd.h"
 #include "demo/summary.h"
+#include "libc/clock.h"
+#include "libc/eventfd.h"
+#include "libc/real_time.h"
+#include "libc/short_slices.h"
+#include "libc/types.h"
 
 namespace gp::bench {
 namespace {
-
-u64 now_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<u64>(now.tv_sec) * 1'000'000'000 + static_cast<u64>(now.tv_nsec);
-}
-
-bool ring(int event) {
-  const u64 one = 1;
-  return ::write(event, &one, sizeof one) == sizeof one;
-}
 
 // A process that waits for an event and does something about each, until its parent ends it.
 class Link {
@@ -74,12 +63,12 @@ Result<WakeFloor> measure_two_wake_ups(int times, std::chrono::milliseconds paus
   auto& woken_ns = *new (memory) std::atomic<u64>(0);
   std::vector<double> taken_us;
   {
-    const Link as_daemon(first.get(), [&] { ring(second.get()); });
-    const Link as_agent(second.get(), [&] { woken_ns.store(now_ns()); });
+    const Link as_daemon(first.get(), [&] { signal_event(second.get()); });
+    const Link as_agent(second.get(), [&] { woken_ns.store(monotonic_ns()); });
     for (int i = 0; i < times; ++i) {
       std::this_thread::sleep_for(pause);
-      const u64 begin = now_ns();
-      ring(first.get());
+      const u64 begin = monotonic_ns();
+      signal_event(first.get());
       std::this_thread::sleep_for(pause);
       if (const u64 woken = woken_ns.load(); woken > begin) {
         taken_us.push_back(static_cast<double>(woken - begin) / 1000);

@@ -9,10 +9,10 @@
 #include <optional>
 
 #include "base/arguments.h"
+#include "demo/environment.h"
 #include "demo/progress.h"
+#include "demo/round_runner.h"
 #include "demo/summary.h"
-#include "demo/surroundings.h"
-#include "demo/turns.h"
 
 namespace gp::demo {
 namespace {
@@ -36,29 +36,29 @@ bool on_virtual_gpu() { return std::getenv("GPREEMPT_VGPU_DIR") != nullptr; }
 
 bool has_gpu() { return ::access("/dev/kfd", F_OK) == 0; }
 
-Error enter_virtual_gpu(const Places& places, const std::vector<std::string>& words,
+Error enter_virtual_gpu(const Programs& programs, const std::vector<std::string>& words,
                         const std::vector<std::string>& device_options) {
-  std::vector<std::string> command = {places.vgpu, "run"};
+  std::vector<std::string> command = {programs.vgpu, "run"};
   command.insert(command.end(), device_options.begin(), device_options.end());
-  command.insert(command.end(), {"--", places.gpreempt});
+  command.insert(command.end(), {"--", programs.gpreempt});
   command.insert(command.end(), words.begin(), words.end());
-  ::execv(places.vgpu.c_str(), argument_pointers(command).data());
-  return Error{errno, places.vgpu, ""};
+  ::execv(programs.vgpu.c_str(), argument_pointers(command).data());
+  return Error{errno, programs.vgpu, ""};
 }
 
-Result<report::Results> run(const Places& places, const Options& options) {
+Result<report::Results> run(const Programs& programs, const Options& options) {
   const ScratchDirectory scratch = TRY(ScratchDirectory::create());
   const Load load =
       load_for(on_virtual_gpu(), std::max(options.duration / options.rounds, kShortestRound));
   std::optional<Scheduler> running = TRY(find_running(options.socket));
   Progress progress;
-  const Stage stage(options.end_signals, progress);
+  const Waiter waiter(options.end_signals, progress);
   report::Results results;
-  results.environment = describe_surroundings(on_virtual_gpu());
-  Turns turns(places, scratch, load, stage, std::move(running));
-  TRY(turns.run(options.rounds, progress));
-  results.environment.rocm = fmt::format("HIP {}", turns.hip_runtime());
-  results.phases = turns.phases();
+  results.environment = describe_environment(on_virtual_gpu());
+  RoundRunner rounds(programs, scratch, load, waiter, std::move(running), progress);
+  TRY(rounds.run(options.rounds));
+  results.environment.rocm = fmt::format("HIP {}", rounds.hip_runtime());
+  results.phases = rounds.phases();
   results.criteria = criteria_of(results.phases);
   return results;
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "demo/places.h"
+#include "demo/programs.h"
 #include "report/results.h"
 
 namespace gp::demo {
@@ -25,11 +25,11 @@ bool has_gpu();
 
 // Replaces this process by one on a virtual GPU that ends with it. `words` follow "gpreempt".
 // `device_options` are those of `vgpu run`. Returns only if that fails.
-Error enter_virtual_gpu(const Places& places, const std::vector<std::string>& words,
+Error enter_virtual_gpu(const Programs& programs, const std::vector<std::string>& words,
                         const std::vector<std::string>& device_options = {});
 
-// All phases, by turns: a part of each in every round. Whatever was started has ended when this
-// returns. EINTR if the user ended it.
-Result<report::Results> run(const Places& places, const Options& options);
+// All phases, by turns: a part of each in every round; disturbed rounds again. Whatever was started
+// has ended when this returns. EINTR if the user ended it.
+Result<report::Results> run(const Programs& programs, const Options& options);
 
 }  // namespace gp::demo

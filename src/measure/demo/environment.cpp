@@ -1,4 +1,4 @@
-#include "demo/surroundings.h"
+#include "demo/environment.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -26,7 +26,7 @@ std::string cpu_model() {
 
 // "gfx90a, 8 CUs", of the first GPU; all of them are counted.
 std::string gpu_text() {
-  const auto snapshot = discover::take_snapshot(kfd::system_os(), {}, {}, {.debugfs = false});
+  const auto snapshot = discover::take_snapshot(system_os(), {}, {}, {.debugfs = false});
   if (!snapshot || snapshot->nodes.empty()) {
     return "N/A";
   }
@@ -41,7 +41,7 @@ std::string gpu_text() {
 
 }  // namespace
 
-report::Environment describe_surroundings(bool virtual_gpu) {
+report::Environment describe_environment(bool virtual_gpu) {
   report::Environment environment;
   environment.virtual_gpu = virtual_gpu;
   environment.device = fmt::format("{} ({})", virtual_gpu ? "virtual GPU" : "AMD GPU", gpu_text());

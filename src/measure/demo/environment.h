@@ -6,6 +6,6 @@
 namespace gp::demo {
 
 // Of this machine and its GPUs, with the date; version and command are the caller's to fill in.
-report::Environment describe_surroundings(bool virtual_gpu);
+report::Environment describe_environment(bool virtual_gpu);
 
 }  // namespace gp::demo

@@ -5,7 +5,7 @@
 #include <cerrno>
 
 #include "demo/phases.h"
-#include "report/trace_timeline.h"
+#include "report/trace.h"
 
 namespace gp::demo {
 namespace {

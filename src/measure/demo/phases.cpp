@@ -23,7 +23,7 @@ Result<Child> PhaseRunner::start(const std::string& name, const std::string& pro
   Command command;
   command.name = name;
   if (scheduler != nullptr) {
-    command.words = {places_.gpreempt, "run", "--class", work_class};
+    command.words = {programs_.gpreempt, "run", "--class", work_class};
     if (name == "trainer") {
       command.words.insert(command.words.end(), {"--job", job()});
     }
@@ -41,27 +41,27 @@ Result<Child> PhaseRunner::start(const std::string& name, const std::string& pro
 }
 
 Result<Child> PhaseRunner::start_trainer(const Scheduler* scheduler) const {
-  Child trainer = TRY(start("trainer", places_.trainer, load_.trainer, "offline", scheduler));
-  TRY(stage_.wait("the trainer's first step", {&trainer},
-                  [&] { return has_made_a_step(trainer); }));
+  Child trainer = TRY(start("trainer", programs_.trainer, load_.trainer, "offline", scheduler));
+  TRY(waiter_.wait("the trainer's first step", {&trainer},
+                   [&] { return has_made_a_step(trainer); }));
   return trainer;
 }
 
 Result<Child> PhaseRunner::start_server(const Scheduler* scheduler) const {
-  return start("server", places_.server, load_.server, "online", scheduler);
+  return start("server", programs_.server, load_.server, "online", scheduler);
 }
 
 Result<Serving> PhaseRunner::serve(Child& server, const std::vector<Child*>& beside) const {
   std::vector<Child*> running = beside;
   running.push_back(&server);
-  TRY(stage_.wait("the server's last request", running,
-                  [&] { return server.status().has_value(); }));
+  TRY(waiter_.wait("the server's last request", running,
+                   [&] { return server.status().has_value(); }));
   return read_serving(scratch_.file("server"));
 }
 
 Result<Training> PhaseRunner::end_training(Child& trainer) const {
   trainer.signal(SIGTERM);  // it ends after the step it is at
-  TRY(stage_.wait("the trainer's end", {&trainer}, [&] { return trainer.status().has_value(); }));
+  TRY(waiter_.wait("the trainer's end", {&trainer}, [&] { return trainer.status().has_value(); }));
   return read_training(scratch_.file("trainer"));
 }
 
@@ -75,7 +75,7 @@ Result<Measured> PhaseRunner::online_alone() const {
 Result<Measured> PhaseRunner::offline_alone(std::chrono::milliseconds longer) const {
   Child trainer = TRY(start_trainer(nullptr));
   const auto end = steady_clock::now() + load_.duration + longer;
-  TRY(stage_.wait("time to pass", {&trainer}, [&] { return steady_clock::now() >= end; }));
+  TRY(waiter_.wait("time to pass", {&trainer}, [&] { return steady_clock::now() >= end; }));
   Measured measured;
   measured.training = TRY(end_training(trainer));
   return measured;

@@ -8,17 +8,16 @@
 
 #include "base/result.h"
 #include "demo/load.h"
-#include "demo/places.h"
+#include "demo/programs.h"
 #include "demo/scheduler.h"
 #include "demo/scratch_directory.h"
-#include "demo/stage.h"
+#include "demo/waiter.h"
 #include "demo/workload_results.h"
 #include "report/results.h"
 
 namespace gp::demo {
 
-inline constexpr char kOnlineAlone[] = "online-alone", kOfflineAlone[] = "offline-alone",
-                      kBothWithout[] = "both-without", kBothWith[] = "both-with";
+using report::kBothWith, report::kBothWithout, report::kOfflineAlone, report::kOnlineAlone;
 
 // What the programs of a phase have left.
 struct Measured {
@@ -30,9 +29,9 @@ struct Measured {
 
 class PhaseRunner {
  public:
-  PhaseRunner(const Places& places, const ScratchDirectory& scratch, const Load& load,
-              const Stage& stage)
-      : places_(places), scratch_(scratch), load_(load), stage_(stage) {}
+  PhaseRunner(const Programs& programs, const ScratchDirectory& scratch, const Load& load,
+              const Waiter& waiter)
+      : programs_(programs), scratch_(scratch), load_(load), waiter_(waiter) {}
 
   Result<Measured> online_alone() const;
   // `longer`: than a round.
@@ -50,10 +49,10 @@ class PhaseRunner {
   Result<Training> end_training(Child& trainer) const;
   std::string job() const;
 
-  const Places& places_;
+  const Programs& programs_;
   const ScratchDirectory& scratch_;
   const Load& load_;
-  const Stage& stage_;
+  const Waiter& waiter_;
 };
 
 // A round of the phase as reports want it. Times count from its start, the server's if there is

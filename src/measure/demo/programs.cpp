@@ -1,4 +1,4 @@
-#include "demo/places.h"
+#include "demo/programs.h"
 
 #include <fmt/format.h>
 
@@ -26,7 +26,7 @@ Result<std::string> find(const fs::path& here, const char* name,
 
 }  // namespace
 
-Result<Places> find_places() {
+Result<Programs> find_programs() {
   std::error_code code;
   const fs::path self = fs::read_symlink("/proc/self/exe", code);
   if (code) {
@@ -34,13 +34,13 @@ Result<Places> find_places() {
   }
   const fs::path here = self.parent_path();
   // Built: build/bin and build/examples. Installed: bin, sbin and libexec/gpreempt.
-  Places places;
-  places.gpreempt = self.string();
-  places.gpreemptd = TRY(find(here, "gpreemptd", {".", GPREEMPT_INSTALLED_SBIN}));
-  places.vgpu = TRY(find(here, "vgpu", {"."}));
-  places.trainer = TRY(find(here, "trainer", {"../examples", GPREEMPT_INSTALLED_LIBEXEC}));
-  places.server = TRY(find(here, "server", {"../examples", GPREEMPT_INSTALLED_LIBEXEC}));
-  return places;
+  Programs programs;
+  programs.gpreempt = self.string();
+  programs.gpreemptd = TRY(find(here, "gpreemptd", {".", GPREEMPT_INSTALLED_SBIN}));
+  programs.vgpu = TRY(find(here, "vgpu", {"."}));
+  programs.trainer = TRY(find(here, "trainer", {"../examples", GPREEMPT_INSTALLED_LIBEXEC}));
+  programs.server = TRY(find(here, "server", {"../examples", GPREEMPT_INSTALLED_LIBEXEC}));
+  return programs;
 }
 
 }  // namespace gp::demo

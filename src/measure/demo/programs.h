@@ -7,11 +7,11 @@
 
 namespace gp::demo {
 
-struct Places {
+struct Programs {
   std::string gpreempt, gpreemptd, vgpu, trainer, server;
 };
 
 // All of them. ENOENT names the one that is missing.
-Result<Places> find_places();
+Result<Programs> find_programs();
 
 }  // namespace gp::demo

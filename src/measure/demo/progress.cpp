@@ -48,6 +48,8 @@ void Progress::show(const std::string& detail) {
   line_open_ = true;
 }
 
+void Progress::say(const std::string& text) { fmt::print(stderr, "{}\n", text); }
+
 void Progress::done(const std::string& outcome) {
   fmt::print(stderr, "{}{}: {}\n", terminal_ ? kEraseLine : "", phase_, outcome);
   line_open_ = false;

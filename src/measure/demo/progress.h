@@ -18,6 +18,8 @@ class Progress {
   // Something new about it; cheap to call often.
   void update(const std::string& detail);
   void done(const std::string& outcome);
+  // A line of its own, between phases.
+  void say(const std::string& text);
 
  private:
   void show(const std::string& detail);

@@ -1,30 +1,35 @@
 // The daemon of the demo: one that runs already, or one of our own for as long as the demo takes.
 #pragma once
 
+#include <sys/types.h>
+
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
-#include "base/types.h"
 #include "demo/child.h"
-#include "demo/places.h"
+#include "demo/programs.h"
 #include "demo/scratch_directory.h"
-#include "demo/stage.h"
+#include "demo/waiter.h"
+#include "libc/types.h"
 
 namespace gp::demo {
 
 class Scheduler {
  public:
   // With these lines as its settings, whatever this machine's configuration says.
-  static Result<Scheduler> start(const Places& places, const ScratchDirectory& scratch,
-                                 const Stage& stage, const std::string& settings = "");
+  static Result<Scheduler> start(const Programs& programs, const ScratchDirectory& scratch,
+                                 const Waiter& waiter, const std::string& settings = "");
   // One that runs already; empty: the usual one.
   static Result<Scheduler> connect(const std::string& socket);
 
   const std::string& socket() const { return socket_; }  // empty: the usual one
+  // Of one that we have not started; empty if it does not tell.
+  std::optional<pid_t> daemon_pid() const;
   // How often the job was stopped so far. ENOENT if the daemon does not know it.
   Result<u64> preemptions_of(const std::string& job) const;
-  // Its event ring, as control::Kind::trace has it.
+  // Its event ring, as wire::Kind::trace has it.
   Result<std::string> trace() const;
 
  private:

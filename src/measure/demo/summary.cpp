@@ -4,8 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "demo/phases.h"
-#include "report/rounds.h"
-#include "report/statistics.h"
+#include "report/numbers.h"
+#include "report/phases.h"
+#include "report/verdict.h"
 
 namespace gp::demo {
 namespace {
@@ -27,9 +28,7 @@ const report::Phase* find(const std::vector<report::Phase>& phases, const char* 
   return found == phases.end() ? nullptr : &*found;
 }
 
-std::optional<double> ratio(std::optional<double> value, std::optional<double> base) {
-  return value && base && *base > 0 ? std::optional(*value / *base) : std::nullopt;
-}
+using report::ratio;
 
 // The slowest round over the fastest: a factor.
 std::optional<double> latency_noise(const report::Phase& alone) {
@@ -48,12 +47,40 @@ std::optional<double> percent(std::optional<double> part) {
   return part ? std::optional(100 * *part) : std::nullopt;
 }
 
+// Where one of the two phases that are compared was disturbed most.
+std::optional<report::OtherPrograms> others_beside(const report::Phase& a, const report::Phase& b) {
+  return report::more_disturbed(report::most_disturbed(a), report::most_disturbed(b));
+}
+
+// Percent of one CPU: 140 of 2 CPUs.
+ordered_json others_json(const std::optional<report::OtherPrograms>& others) {
+  if (!others) {
+    return {};
+  }
+  return {{"cpu_percent", 100 * report::part_of_cpus(*others) * others->cpus},
+          {"cpus", others->cpus},
+          {"waiting_percent", or_null(percent(ratio(others->waiting_s, others->elapsed_s)))}};
+}
+
+ordered_json criterion_json(const report::Criterion& criterion) {
+  return {{"what", criterion.what},
+          {"unit", criterion.unit},
+          {"limit", criterion.limit},
+          {"at_least", criterion.at_least},
+          {"value", or_null(criterion.value)},
+          {"noise", or_null(criterion.noise)},
+          {"verdict", report::name(report::verdict_of(criterion))},
+          {"others", others_json(criterion.others)}};
+}
+
+// Of a phase or of one of its rounds.
 ordered_json latencies_and_speed(const PhaseSummary& summary) {
   return {{"online_p50_ms", or_null(summary.online_p50_ms)},
           {"online_p99_ms", or_null(summary.online_p99_ms)},
           {"online_max_ms", or_null(summary.online_max_ms)},
           {"requests", summary.requests},
-          {"offline_steps_per_s", or_null(summary.offline_steps_per_s)}};
+          {"offline_steps_per_s", or_null(summary.offline_steps_per_s)},
+          {"others", others_json(summary.others)}};
 }
 
 ordered_json phase_json(const report::Phase& phase) {
@@ -85,6 +112,7 @@ PhaseSummary summarise(const report::Phase& phase) {
   summary.offline_steps_per_s = phase.offline_steps_per_s;
   summary.preemptions = phase.preemptions;
   summary.checksum_ok = phase.checksum_ok;
+  summary.others = phase.others;
   return summary;
 }
 
@@ -93,10 +121,15 @@ std::string summary_json(const report::Results& results) {
   for (const report::Phase& phase : results.phases) {
     phases.push_back(phase_json(phase));
   }
+  ordered_json criteria = ordered_json::array();
+  for (const report::Criterion& criterion : results.criteria) {
+    criteria.push_back(criterion_json(criterion));
+  }
   const ordered_json json = {{"schema_version", kSchemaVersion},
                              {"virtual_gpu", results.environment.virtual_gpu},
                              {"device", results.environment.device},
-                             {"phases", phases}};
+                             {"phases", phases},
+                             {"criteria", criteria}};
   return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
@@ -113,6 +146,7 @@ std::vector<report::Criterion> criteria_of(const std::vector<report::Phase>& pha
   latency.limit = kMostTimesAlone;
   latency.value = ratio(summarise(*with).online_p99_ms, summarise(*alone).online_p99_ms);
   latency.noise = latency_noise(*alone);
+  latency.others = others_beside(*with, *alone);
   report::Criterion kept;
   kept.scenario = "demo";
   kept.what = "offline steps/s kept beside online";
@@ -121,6 +155,7 @@ std::vector<report::Criterion> criteria_of(const std::vector<report::Phase>& pha
   kept.at_least = true;
   kept.value = percent(ratio(with->offline_steps_per_s, offline->offline_steps_per_s));
   kept.noise = speed_noise(*offline);
+  kept.others = others_beside(*with, *offline);
   report::Criterion intact;
   intact.scenario = "demo";
   intact.what = "phases beside online whose offline results are those of an undisturbed run";

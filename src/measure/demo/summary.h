@@ -20,11 +20,12 @@ struct PhaseSummary {
   std::optional<double> offline_steps_per_s;
   u64 preemptions = 0;
   std::optional<bool> checksum_ok;
+  std::optional<report::OtherPrograms> others;
 };
 PhaseSummary summarise(const report::Phase& phase);
 
-// --json: schema_version, virtual_gpu, device, phases[]; each phase has the same numbers of every
-// round in rounds[]. Unknown is null.
+// --json: schema_version, virtual_gpu, device, phases[], criteria[]; each phase has the same
+// numbers of every round in rounds[]. Unknown is null.
 std::string summary_json(const report::Results& results);
 
 // What a run must show: how far online is from having the GPU to itself, and that nothing is lost.

@@ -1,4 +1,4 @@
-#include "demo/stage.h"
+#include "demo/waiter.h"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -23,8 +23,8 @@ std::string words_of(const std::vector<Child*>& children) {
 
 }  // namespace
 
-Status Stage::wait(const char* what, const std::vector<Child*>& children,
-                   const std::function<bool()>& done, std::chrono::milliseconds patience) const {
+Status Waiter::wait(const char* what, const std::vector<Child*>& children,
+                    const std::function<bool()>& done, std::chrono::milliseconds patience) const {
   const auto deadline = std::chrono::steady_clock::now() + patience;
   for (;;) {
     std::vector<pollfd> ready = {{end_signals_, POLLIN, 0}};

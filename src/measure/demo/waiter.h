@@ -10,10 +10,10 @@
 
 namespace gp::demo {
 
-class Stage {
+class Waiter {
  public:
   // `end_signals` is readable when the user wants the demo to end.
-  Stage(int end_signals, Progress& progress) : end_signals_(end_signals), progress_(progress) {}
+  Waiter(int end_signals, Progress& progress) : end_signals_(end_signals), progress_(progress) {}
 
   // Until it is so; what the children say is shown meanwhile. EINTR if the user wants to end,
   // ETIMEDOUT if it takes far too long, and the failure of the first child that ends with another

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "base/types.h"
+#include "libc/types.h"
 
 namespace gp::demo {
 

@@ -1,15 +1,13 @@
-#include "report/advice.h"
+#include "report/page.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "report/format.h"
-#include "report/phase_names.h"
-#include "report/rounds.h"
-#include "report/schemes.h"
-#include "report/statistics.h"
+#include "report/comparisons.h"
+#include "report/numbers.h"
+#include "report/phases.h"
 #include "report/verdict.h"
 
 namespace gp::report {
@@ -22,20 +20,15 @@ std::optional<double> p99(const Results& results, const char* phase_name) {
   return phase == nullptr ? std::nullopt : Summary(phase->online_latency_ms).quantile(0.99);
 }
 
-std::optional<double> ratio(std::optional<double> a, std::optional<double> b) {
-  return a && b && *b > 0 ? std::optional(*a / *b) : std::nullopt;
-}
-
 std::optional<double> offline_kept(const Results& results) {
-  const Phase *alone = find_phase(results, "offline-alone"),
-              *with = find_phase(results, "both-with");
+  const Phase *alone = find_phase(results, kOfflineAlone), *with = find_phase(results, kBothWith);
   return alone != nullptr && with != nullptr
              ? ratio(with->offline_steps_per_s, alone->offline_steps_per_s)
              : std::nullopt;
 }
 
 double preemptions_per_s(const Results& results) {
-  const Phase* with = find_phase(results, "both-with");
+  const Phase* with = find_phase(results, kBothWith);
   return with != nullptr && with->duration_s > 0
              ? static_cast<double>(with->preemptions) / with->duration_s
              : 0;
@@ -52,7 +45,7 @@ Finding data_differs(const Results& results) {
 }
 
 Finding never_preempted(const Results& results) {
-  const Phase* with = find_phase(results, "both-with");
+  const Phase* with = find_phase(results, kBothWith);
   if (with == nullptr || with->preemptions != 0) {
     return std::nullopt;
   }
@@ -60,7 +53,7 @@ Finding never_preempted(const Results& results) {
 }
 
 Finding online_still_waits(const Results& results) {
-  const auto factor = ratio(p99(results, "both-with"), p99(results, "online-alone"));
+  const auto factor = ratio(p99(results, kBothWith), p99(results, kOnlineAlone));
   if (!factor || *factor <= 2) {
     return std::nullopt;
   }
@@ -73,15 +66,17 @@ Finding a_faster_way(const Results& results) {
   const Scheme *fastest = nullptr, *slowest = nullptr;
   for (const Scheme& scheme : results.schemes) {
     if (is_measured(scheme) && scheme.level == 3) {
-      fastest = fastest == nullptr || scheme.stop_p50_us < fastest->stop_p50_us ? &scheme : fastest;
-      slowest = slowest == nullptr || scheme.stop_p50_us > slowest->stop_p50_us ? &scheme : slowest;
+      fastest =
+          fastest == nullptr || *scheme.stop_p50_us < *fastest->stop_p50_us ? &scheme : fastest;
+      slowest =
+          slowest == nullptr || *scheme.stop_p50_us > *slowest->stop_p50_us ? &scheme : slowest;
     }
   }
   if (fastest == nullptr || fastest->mechanism == slowest->mechanism) {
     return std::nullopt;
   }
   return fmt::format("{} stops fastest here: {} (p50), against {} of {}.", fastest->mechanism,
-                     format_ms(fastest->stop_p50_us / 1000), format_ms(slowest->stop_p50_us / 1000),
+                     format_us(fastest->stop_p50_us), format_us(slowest->stop_p50_us),
                      slowest->mechanism);
 }
 
@@ -89,7 +84,7 @@ Finding one_queue_at_a_time(const Results& results) {
   for (const Scheme& scheme : results.schemes) {
     if (scheme.mechanism == "update-queue" && scheme.queues > 1 && is_measured(scheme)) {
       return fmt::format("update-queue stops {} queues one after the other: {} (p50).",
-                         scheme.queues, format_ms(scheme.stop_p50_us / 1000));
+                         scheme.queues, format_us(scheme.stop_p50_us));
     }
   }
   return std::nullopt;
@@ -115,9 +110,17 @@ Finding machine_not_quiet(const Results& results) {
       format_percent(*kept));
 }
 
+Finding others_disturb(const Results& results) {
+  const std::optional<OtherPrograms> most = most_disturbed(results);
+  if (!is_disturbed(most)) {
+    return std::nullopt;
+  }
+  return fmt::format("Other programs took up to {} meanwhile.", others_text(*most));
+}
+
 Finding rounds_differ(const Results& results) {
   constexpr double kApart = 1.1;
-  const Phase* alone = find_phase(results, "offline-alone");
+  const Phase* alone = find_phase(results, kOfflineAlone);
   const auto spread = alone == nullptr ? std::nullopt : speed_spread(*alone);
   if (!spread || spread->highest <= kApart * spread->lowest) {
     return std::nullopt;
@@ -137,7 +140,7 @@ Finding many_preemptions(const Results& results) {
 }
 
 Finding nothing_to_win(const Results& results) {
-  const auto factor = ratio(p99(results, "both-without"), p99(results, "online-alone"));
+  const auto factor = ratio(p99(results, kBothWithout), p99(results, kOnlineAlone));
   if (!factor || *factor >= 1.5) {
     return std::nullopt;
   }
@@ -182,7 +185,7 @@ Finding not_measured(const Results& results) {
 
 Finding few_requests(const Results& results) {
   constexpr std::size_t kEnough = 200;
-  const Phase* with = find_phase(results, "both-with");
+  const Phase* with = find_phase(results, kBothWith);
   if (with == nullptr || with->online_latency_ms.empty() ||
       with->online_latency_ms.size() >= kEnough) {
     return std::nullopt;
@@ -214,6 +217,9 @@ constexpr Rule kRules[] = {
     {never_preempted,
      "gpreempt status and gpreempt doctor --pid PID say which ways to stop it work, and why the "
      "others do not."},
+    {others_disturb,
+     "Repeat it while nothing else runs. What was missed beside them is inconclusive; what was met "
+     "is met."},
     {machine_not_quiet,
      "Repeat it while nothing else runs: these numbers are not to be relied on."},
     {rounds_differ, "Repeat it while nothing else runs, or for longer (--duration)."},

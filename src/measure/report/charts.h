@@ -1,4 +1,5 @@
-// Who had the GPU when: lanes over time, each stop visible however short it is.
+// The two kinds of charts that are about time: how long requests took (latency_chart.cpp), and who
+// had the GPU when (timeline_chart.cpp), each stop visible however short it is.
 #pragma once
 
 #include <optional>
@@ -8,9 +9,12 @@
 
 namespace gp::report {
 
-struct TimeWindow {
-  double start_us = 0, end_us = 0;
-};
+// How long requests took: as a cumulative share, and as histograms under each other. Both are empty
+// if no phase has latencies. They have the same logarithmic axis.
+std::string latency_cdf(const Results& results);
+std::string latency_histograms(const Results& results);
+// The colours of the phases, with their p50 and p99.
+std::string latency_legend(const Results& results);
 
 bool has_timeline(const Phase& phase);
 

@@ -1,10 +1,16 @@
-// HTML tables. On a narrow screen each row becomes a card, its cells labelled by their column.
+// Text and tables within HTML. On a narrow screen each row of a table becomes a card, its cells
+// labelled by their column.
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gp::report {
+
+// For the content of elements and for attribute values in double or single quotes. Control
+// characters that HTML forbids, and bytes that are no UTF-8, become U+FFFD.
+std::string escape(std::string_view text);
 
 struct Cell {
   std::string markup;   // HTML, escaped by whoever made it
@@ -13,6 +19,9 @@ struct Cell {
 
 // Text, escaped.
 Cell cell(const std::string& text, const std::string& classes = "");
+
+// The same; greyed if it is what numbers.h writes for the unknown.
+Cell number_cell(const std::string& text);
 
 class Table {
  public:

@@ -1,4 +1,4 @@
-#include "report/latency_chart.h"
+#include "report/charts.h"
 
 #include <fmt/format.h>
 
@@ -6,10 +6,9 @@
 #include <cmath>
 #include <optional>
 
-#include "report/format.h"
 #include "report/html.h"
-#include "report/phase_names.h"
-#include "report/statistics.h"
+#include "report/numbers.h"
+#include "report/phases.h"
 #include "report/svg.h"
 
 namespace gp::report {

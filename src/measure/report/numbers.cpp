@@ -1,10 +1,41 @@
-#include "report/format.h"
+#include "report/numbers.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace gp::report {
+
+Summary::Summary(std::vector<double> values) : sorted(std::move(values)) {
+  std::sort(sorted.begin(), sorted.end());
+}
+
+std::optional<double> Summary::quantile(double q) const {
+  if (sorted.empty()) {
+    return std::nullopt;
+  }
+  // In hundredths of a percent, whole: 0.99 * 100 is a little more than 99 in binary.
+  const double parts = std::round(q * 1e4);
+  const auto rank =
+      static_cast<std::size_t>(std::ceil(parts * static_cast<double>(sorted.size()) / 1e4));
+  return sorted[std::clamp<std::size_t>(rank, 1, sorted.size()) - 1];
+}
+
+std::optional<double> ratio(std::optional<double> value, std::optional<double> base) {
+  return value && base && *base > 0 ? std::optional(*value / *base) : std::nullopt;
+}
+
+std::optional<double> median(std::vector<double> values) {
+  const Summary summary(std::move(values));
+  const std::size_t count = summary.count();
+  if (count == 0) {
+    return std::nullopt;
+  }
+  return std::midpoint(summary.sorted[(count - 1) / 2], summary.sorted[count / 2]);
+}
+
 namespace {
 
 constexpr double kGroupedBelow = 1e12;  // beyond, digits in groups are harder to read than powers
@@ -81,6 +112,10 @@ std::string format_ms(const std::optional<double>& milliseconds) {
   return milliseconds ? format_ms(*milliseconds) : kUnknown;
 }
 
+std::string format_us(const std::optional<double>& microseconds) {
+  return microseconds ? format_ms(*microseconds / 1000) : kUnknown;
+}
+
 std::string format_factor(double factor) {
   if (!std::isfinite(factor)) {
     return kUnknown;
@@ -90,6 +125,14 @@ std::string format_factor(double factor) {
 
 std::string format_percent(double part) {
   return std::isfinite(part) ? fmt::format("{} %", format_short(std::round(part * 100))) : kUnknown;
+}
+
+std::string format_factor(const std::optional<double>& factor) {
+  return factor ? format_factor(*factor) : kUnknown;
+}
+
+std::string format_percent(const std::optional<double>& part) {
+  return part ? format_percent(*part) : kUnknown;
 }
 
 }  // namespace gp::report

@@ -1,13 +1,45 @@
-#include "report/perfetto.h"
+#include "report/trace.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
+#include <string_view>
 
-#include "report/proto.h"
+#include "libc/types.h"
 
 namespace gp::report {
 namespace {
+
+// A protobuf message being written: just the wire types that are needed here.
+// https://protobuf.dev/programming-guides/encoding: a field is a varint key (number << 3 | type),
+// then a varint (type 0), or a length and so many bytes (type 2: strings and messages).
+class Proto {
+ public:
+  Proto& number(u32 field, u64 value) {
+    varint(field << 3);
+    varint(value);
+    return *this;
+  }
+  Proto& text(u32 field, std::string_view value) {
+    varint(field << 3 | 2);
+    varint(value.size());
+    bytes_ += value;
+    return *this;
+  }
+  Proto& message(u32 field, const Proto& value) { return text(field, value.bytes_); }
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  void varint(u64 value) {
+    for (; value >= 0x80; value >>= 7) {
+      bytes_ += static_cast<char>(value | 0x80);
+    }
+    bytes_ += static_cast<char>(value);
+  }
+
+  std::string bytes_;
+};
 
 // Field numbers of protos/perfetto/trace/ in github.com/google/perfetto, commit ec5d16b14b74.
 namespace trace_file {  // trace.proto

@@ -1,11 +1,51 @@
-#include "report/rounds.h"
+#include "report/phases.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "report/statistics.h"
+#include "report/numbers.h"
+#include "report/verdict.h"
 
 namespace gp::report {
+namespace {
+
+struct Known {
+  const char *name, *title, *shapes;
+};
+constexpr Known kKnown[] = {
+    {kOnlineAlone, "Online alone", "alone"},
+    {kOfflineAlone, "Offline alone", "alone"},
+    {kBothWithout, "Both, without gpreempt", "without"},
+    {kBothWith, "Both, with gpreempt", "with"},
+};
+
+const Known* known(const std::string& name) {
+  const auto* found = std::find_if(std::begin(kKnown), std::end(kKnown),
+                                   [&](const Known& each) { return name == each.name; });
+  return found == std::end(kKnown) ? nullptr : found;
+}
+
+}  // namespace
+
+std::string title_of(const Phase& phase) {
+  const Known* found = known(phase.name);
+  return found != nullptr ? found->title : phase.name;
+}
+
+std::string class_of(const Phase& phase) {
+  const Known* found = known(phase.name);
+  return found != nullptr ? found->shapes : "other";
+}
+
+const Phase* find_phase(const Results& results, const std::string& name) {
+  for (const Phase& phase : results.phases) {
+    if (phase.name == name) {
+      return &phase;
+    }
+  }
+  return nullptr;
+}
+
 namespace {
 
 // Unknown if one of the rounds is, unless another already tells that results were lost.
@@ -43,7 +83,7 @@ void append(const Phase& round, u64 start_us, Phase& phase) {
   phase.preemptions += round.preemptions;
   phase.duration_s += round.duration_s;
   phase.rounds.push_back(
-      {round.online_latency_ms.size(), round.duration_s, round.offline_steps_per_s});
+      {round.online_latency_ms.size(), round.duration_s, round.offline_steps_per_s, round.others});
 }
 
 template <class Number>
@@ -72,6 +112,7 @@ Phase join_rounds(const std::vector<Phase>& rounds) {
   phase.checksum_ok = all_intact(rounds);
   phase.offline_steps_per_s = median_speed(rounds);
   for (const Phase& round : rounds) {
+    phase.others = phase.rounds.empty() ? round.others : sum(phase.others, round.others);
     append(round, static_cast<u64>(std::llround(phase.duration_s * 1e6)), phase);
   }
   return phase;
@@ -90,6 +131,7 @@ std::vector<Phase> rounds_of(const Phase& phase) {
         phase.online_latency_ms.begin() + static_cast<std::ptrdiff_t>(end));
     round.offline_steps_per_s = each.offline_steps_per_s;
     round.duration_s = each.duration_s;
+    round.others = each.others;
     rounds.push_back(std::move(round));
     first = end;
   }

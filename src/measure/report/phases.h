@@ -1,4 +1,4 @@
-// Phases that were measured in several rounds.
+// The phases of a demo: what they are called on the page, and how they are made of rounds.
 //
 // A machine is faster at one time than at another. So the phases of a demo are not measured one
 // after the other but by turns, a part of each in every round: what changes meanwhile meets all of
@@ -10,11 +10,19 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "report/results.h"
 
 namespace gp::report {
+
+// "both-with" -> "Both, with gpreempt"; other names stay.
+std::string title_of(const Phase& phase);
+// The class of its shapes: one of alone, without, with, other.
+std::string class_of(const Phase& phase);
+// The phase of that name, or none.
+const Phase* find_phase(const Results& results, const std::string& name);
 
 // The rounds of one phase, in the order in which they were run, as one phase that has no pause
 // between them.

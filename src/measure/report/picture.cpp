@@ -1,15 +1,13 @@
-#include "report/picture.h"
+#include "report/page.h"
 
 #include <fmt/format.h>
 
-#include "report/format.h"
+#include "report/charts.h"
 #include "report/html.h"
-#include "report/latency_chart.h"
-#include "report/phase_names.h"
-#include "report/statistics.h"
-#include "report/style.h"
+#include "report/numbers.h"
+#include "report/phases.h"
 #include "report/svg.h"
-#include "report/timeline_chart.h"
+#include "report/verdict.h"
 
 namespace gp::report {
 namespace {
@@ -35,15 +33,25 @@ std::optional<double> p99(const Results& results, const char* name) {
 }
 
 std::string title(const Results& results) {
-  const auto without = p99(results, "both-without"), with = p99(results, "both-with");
-  return without && with ? fmt::format("Requests beside a training job: p99 {} → {} with gpreempt",
-                                       format_ms(without), format_ms(with))
-                         : "Latency of requests";
+  const auto without = p99(results, kBothWithout), with = p99(results, kBothWith);
+  if (!without || !with) {
+    return "Latency of requests";
+  }
+  return *with < *without
+             ? fmt::format("Requests beside a training job: p99 {} → {} with gpreempt",
+                           format_ms(without), format_ms(with))
+             : fmt::format("Requests beside a training job: p99 {}, worse with gpreempt: {}",
+                           format_ms(without), format_ms(with));
 }
 
-std::string where(const Environment& environment) {
-  return fmt::format("Measured on {}: {}, {} cores", environment.device, environment.cpu,
-                     environment.cores);
+std::string where(const Results& results) {
+  const Environment& environment = results.environment;
+  const std::optional<OtherPrograms> others = most_disturbed(results);
+  const std::string beside_others =
+      is_disturbed(others) ? fmt::format(", of which other programs took {}", others_text(*others))
+                           : "";
+  return fmt::format("Measured on {}: {}, {} cores{}", environment.device, environment.cpu,
+                     environment.cores, beside_others);
 }
 
 // A picture within the picture.
@@ -78,7 +86,7 @@ std::string picture(const Results& results) {
   if (latencies.empty()) {
     return "";
   }
-  const Phase* with = find_phase(results, "both-with");
+  const Phase* with = find_phase(results, kBothWith);
   const std::optional<CloseUp> close_up =
       with == nullptr ? std::nullopt : preemption_close_up(*with);
   const double height =
@@ -86,7 +94,7 @@ std::string picture(const Results& results) {
   Svg svg(kWidth, height, title(results));
   svg.rect(0, 0, kWidth, height, "back");
   svg.text(kLeft, 36, title(results), "title start");
-  svg.text(kLeft, 60, where(results.environment), "lead start");
+  svg.text(kLeft, 60, where(results), "lead start");
   svg.raw(inset(kLeft, kChartTop, kChartWidth, kChartHeight, latencies));
   draw_legend(svg, results);
   if (close_up) {

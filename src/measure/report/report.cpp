@@ -1,11 +1,11 @@
+#include "report/report.h"
+
 #include <fmt/format.h>
 
 #include <cerrno>
 #include <filesystem>
 
-#include "report/files.h"
-#include "report/report.h"
-#include "report/results_json.h"
+#include "base/files.h"
 
 namespace gp::report {
 

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
+#include "base/files.h"
 #include "base/result.h"
 #include "report/results.h"
 
@@ -24,5 +26,9 @@ Status write_html(const Results& results, const std::string& path);
 
 // The result in one picture (SVG), for a README. An error if there are no latencies to show.
 Status write_picture(const Results& results, const std::string& path);
+
+// Results as JSON text.
+Result<std::string> to_json(const Results& results);
+Result<Results> from_json(std::string_view text);
 
 }  // namespace gp::report

@@ -2,7 +2,7 @@
 // Kept as results.json in a directory of its own; the report (report.html) is made from it alone.
 #pragma once
 
-#include "base/types.h"
+#include "libc/types.h"
 
 #include <optional>
 #include <string>
@@ -22,6 +22,14 @@ struct Environment {
   std::string command;  // that made these results
 };
 
+// What programs that are no part of the measurement took of the CPUs meanwhile.
+struct OtherPrograms {
+  double cpu_s = 0;  // of all CPUs together
+  double elapsed_s = 0;
+  u32 cpus = 0;                     // those that we may use
+  std::optional<double> waiting_s;  // in which somebody waited for a CPU, one of ours perhaps (PSI)
+};
+
 // Something had the GPU, or was stopped, from one moment to another.
 struct Span {
   std::string track;  // "online", "offline", "scheduler"
@@ -30,15 +38,20 @@ struct Span {
   u64 end_us = 0;
 };
 
-// A part of a phase: the phases are measured by turns, round after round (rounds.h).
+// A part of a phase: the phases are measured by turns, round after round (phases.h).
 struct Round {
   u64 requests = 0;       // so many of the phase's, after those of the rounds before
   double duration_s = 0;  // of the phase's, after the rounds before
   std::optional<double> offline_steps_per_s;
+  std::optional<OtherPrograms> others = {};
 };
 
+// The phases of a demo.
+inline constexpr char kOnlineAlone[] = "online-alone", kOfflineAlone[] = "offline-alone",
+                      kBothWithout[] = "both-without", kBothWith[] = "both-with";
+
 struct Phase {
-  std::string name;                       // online-alone, offline-alone, both-without, both-with
+  std::string name;
   std::vector<double> online_latency_ms;  // one per request, from its intended arrival
   std::vector<double> online_arrival_ms;  // from the start of the phase; as long as the latencies
   std::optional<double> offline_steps_per_s;  // the median of the rounds'
@@ -47,6 +60,7 @@ struct Phase {
   double duration_s = 0;
   std::vector<Span> timeline;
   std::vector<Round> rounds = {};  // empty: measured in one go
+  std::optional<OtherPrograms> others = {};
 };
 
 // A number somebody asked for, and what was measured.
@@ -61,6 +75,9 @@ struct Criterion {
   // how much of the unit.
   std::optional<double> noise;
   std::string note;
+  // Where it was disturbed most. Empty: not known, or what was missed is nothing that a busy
+  // machine could cause.
+  std::optional<OtherPrograms> others = {};
 };
 
 inline constexpr char kNoScheme[] = "none";
@@ -70,10 +87,10 @@ struct Scheme {
   std::string mechanism;
   int level = 0;  // XSched's
   u32 queues = 0;
-  double stop_p50_us = 0, stop_p99_us = 0;
-  double start_p50_us = 0, start_p99_us = 0;
-  double online_p50_ms = 0, online_p99_ms = 0;
-  double offline_steps_per_s = 0;
+  std::optional<double> stop_p50_us, stop_p99_us;
+  std::optional<double> start_p50_us, start_p99_us;
+  std::optional<double> online_p50_ms, online_p99_ms;
+  std::optional<double> offline_steps_per_s;
   std::string note;  // why it is not available, if it is not
   // Two like programs at once, together more than the GPU can do: p50 of the offline one's requests
   // over that of the online one's. 1: priority makes no difference.
@@ -88,8 +105,8 @@ struct BatchWay {
   std::string mechanism;
   std::string call_for;  // kCallPerQueue and so on; empty if it could not be measured
   u32 calls = 0;         // to stop them, and as many to start them
-  double stop_p50_us = 0, stop_p99_us = 0;
-  double start_p50_us = 0, start_p99_us = 0;
+  std::optional<double> stop_p50_us, stop_p99_us;
+  std::optional<double> start_p50_us, start_p99_us;
   std::optional<u64> stop_unmaps, start_unmaps;  // at the device, if that counts
   std::string note;
 };
@@ -103,8 +120,8 @@ struct Batching {
 // Online requests beside more queues than there are slots, of which some are kept for online.
 struct ReservedRun {
   u32 reserved_slots = 0;
-  double online_p50_ms = 0, online_p99_ms = 0;
-  double slots_used = 0;  // part of all slots, on average
+  std::optional<double> online_p50_ms, online_p99_ms;
+  std::optional<double> slots_used;  // part of all slots, on average
 };
 
 struct Reservation {

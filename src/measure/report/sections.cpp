@@ -1,20 +1,15 @@
-#include "report/sections.h"
+#include "report/page.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "report/advice.h"
-#include "report/bars.h"
-#include "report/batching.h"
-#include "report/format.h"
+#include "report/charts.h"
+#include "report/comparisons.h"
 #include "report/html.h"
-#include "report/latency_chart.h"
-#include "report/phase_names.h"
-#include "report/rounds.h"
-#include "report/schemes.h"
-#include "report/table.h"
-#include "report/timeline_chart.h"
+#include "report/numbers.h"
+#include "report/phases.h"
+#include "report/svg.h"
 #include "report/verdict.h"
 
 namespace gp::report {
@@ -48,10 +43,23 @@ std::string shortened(const std::string& text, std::size_t longest) {
 Cell criterion_cell(const Criterion& criterion) {
   constexpr std::size_t kLongestRemark = 240;
   std::string markup = escape(criterion.what);
+  if (is_inconclusive(criterion)) {
+    markup += fmt::format("<small>other programs took {}</small>",
+                          escape(others_text(*criterion.others)));
+  }
   if (!criterion.note.empty()) {
     markup += fmt::format("<small>{}</small>", escape(shortened(criterion.note, kLongestRemark)));
   }
   return {markup, ""};
+}
+
+Cell verdict_cell(const Criterion& criterion) {
+  switch (verdict_of(criterion)) {
+    case Verdict::met: return cell("✓ met", "good");
+    case Verdict::inconclusive: return cell("? inconclusive", "muted");
+    case Verdict::missed: break;
+  }
+  return cell(criterion.value ? "✗ not met" : "✗ not measured", "bad");
 }
 
 // Alone, nobody competes for the GPU: there is nothing to see.
@@ -95,10 +103,7 @@ std::string verdict_section(const Results& results) {
       table.group(each.scenario);
     }
     std::vector<Cell> cells = {
-        criterion_cell(each),
-        is_met(each) ? cell("✓ met", "good")
-                     : cell(each.value ? "✗ not met" : "✗ not measured", "bad"),
-        cell(with_unit(each.value, each.unit)),
+        criterion_cell(each), verdict_cell(each), cell(with_unit(each.value, each.unit)),
         cell(fmt::format("{} {}", each.at_least ? "≥" : "≤", with_unit(each.limit, each.unit)))};
     if (noise_known) {
       cells.push_back(each.noise ? cell(with_unit(each.noise, each.unit))
@@ -106,9 +111,7 @@ std::string verdict_section(const Results& results) {
     }
     table.row(std::move(cells));
   }
-  return section(fmt::format("Verdict: {} of {} criteria met", count_met(results.criteria),
-                             results.criteria.size()),
-                 table.finish());
+  return section(fmt::format("Verdict: {}", count_text(results.criteria)), table.finish());
 }
 
 std::string latency_section(const Results& results) {
@@ -154,7 +157,7 @@ std::string timeline_section(const Results& results) {
 
 std::string throughput_section(const Results& results) {
   std::vector<Bar> steps;
-  const Phase* alone = find_phase(results, "offline-alone");
+  const Phase* alone = find_phase(results, kOfflineAlone);
   const double whole = alone == nullptr ? 0 : alone->offline_steps_per_s.value_or(0);
   for (const Phase& phase : results.phases) {
     if (phase.offline_steps_per_s) {
@@ -221,8 +224,10 @@ std::string environment_section(const Results& results) {
                   "measured time that 99 % of the requests do not exceed. Every ratio compares "
                   "phases of this one run. Noise, where shown, is how far two like runs were "
                   "apart on this machine, by which factor or by how much. What could not be "
-                  "measured is N/A and counts as not met.</p>\n",
-                  facts, environment.command.empty() ? kUnknown : escape(environment.command)));
+                  "measured is N/A and counts as not met. What was missed while other programs "
+                  "took more than {} of all CPUs is inconclusive.</p>\n",
+                  facts, environment.command.empty() ? kUnknown : escape(environment.command),
+                  format_percent(kMostOfCpus)));
 }
 
 }  // namespace gp::report

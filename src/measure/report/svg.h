@@ -4,9 +4,12 @@
 // colours, so that one picture serves light, dark and paper.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "report/phases.h"
 
 namespace gp::report {
 
@@ -54,5 +57,17 @@ class Svg {
 
 // A coordinate with one decimal, and never "-0.0", "nan" or "1e+20".
 std::string place(double value);
+
+// Horizontal bars with their names above and their values at the end.
+struct Bar {
+  std::string name;
+  double value = 0;
+  std::string text;     // the value, for people
+  std::string classes;  // of the shape: "offline with"
+  std::optional<Spread> spread = {};
+};
+
+// All from 0, on one linear scale. Empty without bars.
+std::string bars(const std::vector<Bar>& bars, const std::string& label);
 
 }  // namespace gp::report

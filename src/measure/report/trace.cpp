@@ -1,10 +1,65 @@
-#include "report/trace_slices.h"
+#include "report/trace.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
 namespace gp::report {
+namespace {
+
+using nlohmann::json;
+
+// A double holds whole nanoseconds up to 2^53, which is 104 days; after that it is off by one or
+// two, which no picture shows.
+u64 nanoseconds(double microseconds) { return static_cast<u64>(std::llround(microseconds * 1000)); }
+
+std::optional<TraceLine> parse_line(std::string_view text) {
+  const json object = json::parse(text, nullptr, false);
+  try {
+    TraceLine line;
+    line.number = object.at("number").get<u64>();
+    const double time_us = object.at("time_us").get<double>();
+    if (!(time_us >= 0 && time_us < 9e15)) {
+      return std::nullopt;
+    }
+    line.time_ns = nanoseconds(time_us);
+    line.event = object.at("event").get<std::string>();
+    line.work_class = object.at("class").get<std::string>();
+    line.job = object.at("job").get<u64>();
+    if (!object.at("pid").is_null()) {
+      line.pid = object.at("pid").get<pid_t>();
+    }
+    line.value = object.at("value").get<i64>();
+    return line;
+  } catch (const json::exception&) {
+    return std::nullopt;  // the caller says which line
+  }
+}
+
+}  // namespace
+
+Result<std::vector<TraceLine>> parse_trace(std::string_view lines) {
+  std::vector<TraceLine> parsed;
+  while (!lines.empty()) {
+    const std::size_t end = std::min(lines.find('\n'), lines.size());
+    const std::string_view text = lines.substr(0, end);
+    lines.remove_prefix(std::min(end + 1, lines.size()));
+    std::optional<TraceLine> line = parse_line(text);
+    if (!line) {
+      return Error{EPROTO, fmt::format("the trace cannot be understood: {}", text.substr(0, 200)),
+                   "gpreempt and gpreemptd may be of different versions"};
+    }
+    parsed.push_back(std::move(*line));
+  }
+  return parsed;
+}
+
 namespace {
 
 // An order of the scheduler, from the decision to the last answer so far. A stop may be decided
@@ -72,7 +127,7 @@ class Follower {
     } else if (line.event == "lease_ended") {
       moment(SliceKind::lease_ended, now);
       leave_gpu_until_now(now);
-    } else if (line.event == "way_failed" || line.event == "job_failed") {
+    } else if (line.event == "mechanism_failed" || line.event == "job_failed") {
       moment(SliceKind::failed, now);
     } else if (line.event == "process_left") {
       pids_.erase(line.pid.value_or(0));
@@ -204,6 +259,52 @@ TraceSlices slices_of(const std::vector<TraceLine>& lines, u64 end_ns) {
   std::stable_sort(result.slices.begin(), result.slices.end(),
                    [](const Slice& a, const Slice& b) { return a.start_ns < b.start_ns; });
   return result;
+}
+
+namespace {
+
+// "offline", "offline 2", ...: in the order in which the jobs came.
+std::map<u64, std::string> tracks_of(const std::map<u64, std::string>& class_of_job) {
+  std::map<u64, std::string> tracks;
+  std::map<std::string, u32> count;
+  for (const auto& [job, work_class] : class_of_job) {
+    const u32 number = ++count[work_class];
+    tracks[job] = number == 1 ? work_class : fmt::format("{} {}", work_class, number);
+  }
+  return tracks;
+}
+
+// Jobs of which nothing is known but that they might have run: they neither said that they have
+// work nor were they stopped, and have no part in what a timeline is to show.
+std::set<u64> silent_jobs(const std::vector<Slice>& slices) {
+  std::set<u64> silent, others;
+  for (const Slice& slice : slices) {
+    (slice.kind == SliceKind::may_run ? silent : others).insert(slice.job);
+  }
+  std::erase_if(silent, [&](u64 job) { return others.contains(job); });
+  return silent;
+}
+
+}  // namespace
+
+Result<std::vector<Span>> timeline_of(std::string_view trace_lines, u64 start_ns, u64 end_ns) {
+  TraceSlices trace = slices_of(TRY(parse_trace(trace_lines)), end_ns);
+  const std::set<u64> silent = silent_jobs(trace.slices);
+  std::erase_if(trace.class_of_job, [&](const auto& job) { return silent.contains(job.first); });
+  const std::map<u64, std::string> tracks = tracks_of(trace.class_of_job);
+  std::vector<Span> timeline;
+  for (const Slice& slice : trace.slices) {
+    if (slice.end_ns < start_ns || slice.start_ns > end_ns || silent.contains(slice.job)) {
+      continue;
+    }
+    Span span;
+    span.track = is_of_scheduler(slice.kind) ? "scheduler" : tracks.at(slice.job);
+    span.what = name(slice.kind);
+    span.start_us = (std::max(slice.start_ns, start_ns) - start_ns) / 1000;
+    span.end_us = (std::min(slice.end_ns, end_ns) - start_ns) / 1000;
+    timeline.push_back(std::move(span));
+  }
+  return timeline;
 }
 
 }  // namespace gp::report

@@ -5,15 +5,14 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "base/exit_code.h"
 #include "bench/scenario.h"
 #include "cli/bench_output.h"
 #include "cli/commands.h"
-#include "cli/exit_code.h"
-#include "cli/ground.h"
+#include "cli/measuring_setup.h"
 #include "demo/demo.h"
+#include "demo/environment.h"
 #include "demo/progress.h"
-#include "demo/surroundings.h"
-#include "report/files.h"
 #include "report/report.h"
 #include "report/verdict.h"
 
@@ -58,52 +57,35 @@ Result<std::vector<const bench::Scenario*>> chosen(const std::vector<std::string
   return result;
 }
 
-// One scenario's failure is a criterion that has not passed; the others go on.
 Status run_all(const std::vector<const bench::Scenario*>& scenarios, const bench::Context& context,
                demo::Progress& progress, report::Results& results) {
   for (const bench::Scenario* scenario : scenarios) {
-    progress.begin(scenario->name);
-    auto outcome = scenario->run(context);
-    if (!outcome && outcome.error().code == EINTR) {
-      return outcome.error();
+    bench::Outcome outcome = TRY(bench::run(*scenario, context, progress));
+    std::ranges::move(outcome.criteria, std::back_inserter(results.criteria));
+    std::ranges::move(outcome.schemes, std::back_inserter(results.schemes));
+    if (outcome.batching) {
+      results.batching = std::move(outcome.batching);
     }
-    if (!outcome) {
-      report::Criterion failed;
-      failed.scenario = scenario->name;
-      failed.what = "runs to its end";
-      failed.note = outcome.error().message();
-      failed.at_least = true;
-      failed.limit = 1;
-      results.criteria.push_back(std::move(failed));
-      progress.done("failed");
-      continue;
-    }
-    progress.done(std::ranges::all_of(outcome->criteria, report::is_met) ? "ok" : "FAILED");
-    std::ranges::move(outcome->criteria, std::back_inserter(results.criteria));
-    std::ranges::move(outcome->schemes, std::back_inserter(results.schemes));
-    if (outcome->batching) {
-      results.batching = std::move(outcome->batching);
-    }
-    if (outcome->reservation) {
-      results.reservation = std::move(outcome->reservation);
+    if (outcome.reservation) {
+      results.reservation = std::move(outcome.reservation);
     }
   }
   return ok();
 }
 
-Status measure(const demo::Places& places, const BenchOptions& options, int end_signals,
+Status measure(const demo::Programs& programs, const BenchOptions& options, int end_signals,
                report::Results& results) {
   const auto scenarios = TRY(chosen(options.scenarios));
   const demo::ScratchDirectory scratch = TRY(demo::ScratchDirectory::create());
   demo::Progress progress;
-  const demo::Stage stage(end_signals, progress);
+  const demo::Waiter waiter(end_signals, progress);
   const bool virtual_gpu = demo::on_virtual_gpu();
-  const bench::Actors actors(places, scratch, stage, virtual_gpu);
-  results.environment = demo::describe_surroundings(virtual_gpu);
+  const bench::Launcher launcher(programs, scratch, waiter, virtual_gpu);
+  results.environment = demo::describe_environment(virtual_gpu);
   results.environment.gpreempt_version = GPREEMPT_PROJECT_VERSION;
   results.environment.command = fmt::format("gpreempt {}", fmt::join(words_of(options), " "));
   return run_all(scenarios,
-                 {actors, virtual_gpu, options.full ? bench::Extent::full : bench::Extent::brief,
+                 {launcher, virtual_gpu, options.full ? bench::Extent::full : bench::Extent::brief,
                   options.duration},
                  progress, results);
 }
@@ -111,7 +93,7 @@ Status measure(const demo::Places& places, const BenchOptions& options, int end_
 Status keep(const report::Results& results, const BenchOptions& options) {
   TRY(report::write_results(results, options.output));
   if (!options.json.empty()) {
-    TRY(report::write_file(options.json, TRY(bench_json(results))));
+    TRY(write_file(options.json, TRY(bench_json(results))));
   }
   return report::write_html(results, fmt::format("{}/{}", options.output, report::kPageFile));
 }
@@ -123,27 +105,27 @@ int bench(const BenchOptions& options) {
     return list();
   }
   if (const auto known = chosen(options.scenarios); !known) {
-    return report(known.error());
+    return report_error(known.error());
   }
-  const Result<Ground> ground =
-      find_ground({options.output, options.json}, options.virtual_gpu, words_of(options),
-                  {"--kernel-patches"});  // the scheme `kernel` needs them
-  if (!ground) {
-    return report(ground.error());
+  const Result<MeasuringSetup> setup =
+      prepare_measuring({options.output, options.json}, options.virtual_gpu, words_of(options),
+                        {"--kernel-patches"});  // the scheme `kernel` needs them
+  if (!setup) {
+    return report_error(setup.error());
   }
   report::Results results;
-  if (const Status measured = measure(ground->places, options, ground->end_signals.get(), results);
+  if (const Status measured = measure(setup->programs, options, setup->end_signals.get(), results);
       !measured) {
-    return report(measured.error());
+    return report_error(measured.error());
   }
   if (const Status kept = keep(results, options); !kept) {
-    return report(kept.error());
+    return report_error(kept.error());
   }
   fmt::print("\n{} on {}, {} cores\n\n", results.environment.device, results.environment.cpu,
              results.environment.cores);
   print_bench(results);
   fmt::print("{}/{}\n", options.output, report::kPageFile);
-  return std::ranges::all_of(results.criteria, report::is_met) ? exit_ok : exit_failed;
+  return std::ranges::none_of(results.criteria, report::is_missed) ? exit_ok : exit_failed;
 }
 
 }  // namespace gp::cli

@@ -1,8 +1,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/bench_output.h"
-#include "report/results_json.h"
-#include "report/tiers.h"
+#include "report/comparisons.h"
+#include "report/report.h"
 #include "report/verdict.h"
 
 namespace gp::cli {
@@ -32,6 +32,7 @@ Result<std::string> bench_json(const report::Results& results) {
   all["criteria"] = whole["criteria"];
   for (std::size_t i = 0; i < results.criteria.size(); ++i) {
     all["criteria"][i]["passed"] = report::is_met(results.criteria[i]);
+    all["criteria"][i]["verdict"] = report::name(report::verdict_of(results.criteria[i]));
   }
   for (const char* part : {"schemes", "batching", "reservation"}) {
     all[part] = whole[part];

@@ -5,10 +5,9 @@
 #include <algorithm>
 #include <sstream>
 
-#include "cli/text_table.h"
-#include "report/batching.h"
-#include "report/format.h"
-#include "report/tiers.h"
+#include "base/text_table.h"
+#include "report/comparisons.h"
+#include "report/numbers.h"
 #include "report/verdict.h"
 
 namespace gp::cli {
@@ -23,8 +22,7 @@ std::string value_text(const report::Criterion& criterion) {
 void print_criteria(const std::vector<report::Criterion>& criteria) {
   std::vector<Row> rows;
   for (const report::Criterion& each : criteria) {
-    rows.push_back({report::is_met(each) ? "ok" : "FAILED", each.scenario, each.what,
-                    value_text(each),
+    rows.push_back({shown_as(verdict_of(each)), each.scenario, each.what, value_text(each),
                     fmt::format("{} {:.4g}", each.at_least ? ">=" : "<=", each.limit),
                     each.noise ? fmt::format("{:.3g}", *each.noise) : ""});
   }
@@ -37,15 +35,17 @@ void print_criteria(const std::vector<report::Criterion>& criteria) {
   for (const report::Criterion& each : criteria) {
     std::getline(lines, line);
     fmt::print("{}\n", line);
+    if (report::is_inconclusive(each)) {
+      fmt::print("          other programs took {}\n", report::others_text(*each.others));
+    }
     if (!each.note.empty()) {
       fmt::print("          {}\n", each.note);
     }
   }
 }
 
-// What was not measured is left empty.
-std::string number(double value, int digits) {
-  return value > 0 ? fmt::format("{:.{}f}", value, digits) : "";
+std::string number(const std::optional<double>& value, int digits) {
+  return value ? fmt::format("{:.{}f}", *value, digits) : report::kUnknown;
 }
 
 // Sentences, which no column has room for.
@@ -68,8 +68,7 @@ void print_schemes(const std::vector<report::Scheme>& schemes) {
     rows.push_back({each.mechanism, each.level > 0 ? std::to_string(each.level) : "",
                     number(each.stop_p50_us, 0), number(each.start_p50_us, 0),
                     number(each.online_p50_ms, 2), number(each.online_p99_ms, 2),
-                    number(each.low_over_high.value_or(0), 2),
-                    number(each.offline_steps_per_s, 2)});
+                    number(each.low_over_high, 2), number(each.offline_steps_per_s, 2)});
   }
   fmt::print("{}", layout({{"MECHANISM"},
                            {"LEVEL", true},
@@ -84,7 +83,7 @@ void print_schemes(const std::vector<report::Scheme>& schemes) {
 }
 
 std::string count(const std::optional<u64>& unmaps) {
-  return unmaps ? std::to_string(*unmaps) : "";
+  return unmaps ? std::to_string(*unmaps) : report::kUnknown;
 }
 
 void print_batching(const report::Batching& batching) {
@@ -93,9 +92,9 @@ void print_batching(const report::Batching& batching) {
   const double slowest_us = report::slowest_stop_us(batching);
   std::vector<Row> rows;
   for (const BatchWay& way : batching.ways) {
-    rows.push_back({way.mechanism, report::call_text(way), number(way.calls, 0),
+    rows.push_back({way.mechanism, report::call_text(way), std::to_string(way.calls),
                     number(way.stop_p50_us, 0), number(way.stop_p99_us, 0),
-                    way.stop_p50_us > 0 ? report::format_factor(slowest_us / way.stop_p50_us) : "",
+                    report::format_factor(report::ratio(slowest_us, way.stop_p50_us)),
                     number(way.start_p50_us, 0), number(way.start_p99_us, 0),
                     count(way.stop_unmaps), count(way.start_unmaps)});
   }

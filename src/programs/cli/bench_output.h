@@ -11,7 +11,7 @@ namespace gp::cli {
 void print_bench(const report::Results& results);
 
 // schema_version, virtual_gpu, criteria[] {scenario, what, unit, limit, at_least, value, noise,
-// passed, note}, schemes[], batching, reservation, tiers[]. Unknown is null.
+// note, others, passed, verdict}, schemes[], batching, reservation, tiers[]. Unknown is null.
 Result<std::string> bench_json(const report::Results& results);
 
 }  // namespace gp::cli

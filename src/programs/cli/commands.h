@@ -24,7 +24,8 @@ int queues(const QueuesOptions& options);
 struct SuspendOptions {
   pid_t pid = 0;
   std::vector<u32> queue_ids;  // empty: all
-  mechanism::LeaseOptions lease;
+  std::chrono::nanoseconds duration{};
+  mechanism::LeaseOptions lease;  // its deadline is set when the stop begins
 };
 // Holds the lease itself: returns when it has ended.
 int suspend(const SuspendOptions& options);
@@ -36,7 +37,7 @@ int doctor(std::optional<pid_t> pid, bool json);
 
 // Replaces this process by the command, with the agent in it. Returns only if that fails.
 struct RunOptions {
-  discover::WorkClass work_class = discover::WorkClass::normal;
+  WorkClass work_class = WorkClass::normal;
   std::string tag, job;
   std::optional<u32> priority;
   std::string socket;  // empty: the usual one

@@ -7,15 +7,14 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "base/exit_code.h"
+#include "base/text_table.h"
 #include "cli/commands.h"
-#include "cli/exit_code.h"
-#include "cli/ground.h"
-#include "cli/text_table.h"
+#include "cli/measuring_setup.h"
 #include "demo/phases.h"
 #include "demo/summary.h"
-#include "report/files.h"
+#include "report/phases.h"
 #include "report/report.h"
-#include "report/rounds.h"
 #include "report/verdict.h"
 
 namespace gp::cli {
@@ -58,6 +57,11 @@ std::string speed(const std::optional<report::Spread>& spread) {
   return spread ? fmt::format("{:.2f}-{:.2f}", spread->lowest, spread->highest) : "";
 }
 
+// Percent of one CPU: 140 of 2 CPUs.
+std::string others(const std::optional<report::OtherPrograms>& others) {
+  return others ? fmt::format("{:.0f}", 100 * report::part_of_cpus(*others) * others->cpus) : "N/A";
+}
+
 std::string table(const report::Results& results) {
   std::vector<Row> rows;
   for (const report::Phase& phase : results.phases) {
@@ -68,11 +72,11 @@ std::string table(const report::Results& results) {
          milliseconds(summary.online_max_ms), online ? std::to_string(summary.requests) : "",
          speed(summary.offline_steps_per_s),
          online && summary.offline_steps_per_s ? std::to_string(summary.preemptions) : "",
-         summary.checksum_ok ? (*summary.checksum_ok ? "yes" : "NO") : ""});
+         others(summary.others), summary.checksum_ok ? (*summary.checksum_ok ? "yes" : "NO") : ""});
     if (phase.rounds.size() > 1) {
       rows.push_back({"  rounds", milliseconds(report::latency_spread(phase, 0.5)),
                       milliseconds(report::latency_spread(phase, 0.99)), "", "",
-                      speed(report::speed_spread(phase)), "", ""});
+                      speed(report::speed_spread(phase)), "", "", ""});
     }
   }
   return layout({{"PHASE"},
@@ -82,7 +86,8 @@ std::string table(const report::Results& results) {
                  {"REQUESTS", true},
                  {"STEPS/S", true},
                  {"PREEMPTIONS", true},
-                 {"DATA INTACT"}},
+                 {"OTHERS %", true},
+                 {"INTACT"}},
                 rows);
 }
 
@@ -90,7 +95,7 @@ Status keep(const report::Results& results, const DemoOptions& options) {
   TRY(report::write_results(results, options.output));
   TRY(report::write_html(results, fmt::format("{}/{}", options.output, report::kPageFile)));
   if (!options.json.empty()) {
-    TRY(report::write_file(options.json, demo::summary_json(results)));
+    TRY(write_file(options.json, demo::summary_json(results)));
   }
   return ok();
 }
@@ -103,7 +108,11 @@ std::string criterion_text(const report::Criterion& criterion) {
   if (criterion.noise) {
     text += fmt::format("; noise here {:.3g} {}", *criterion.noise, criterion.unit);
   }
-  return text + ")";
+  text += ")";
+  if (report::is_inconclusive(criterion)) {
+    text += fmt::format("; other programs took {}", report::others_text(*criterion.others));
+  }
+  return text;
 }
 
 void print(const report::Results& results, const DemoOptions& options) {
@@ -118,10 +127,14 @@ void print(const report::Results& results, const DemoOptions& options) {
         "Latencies of all {} rounds together, steps/s their median; rounds: lowest-highest.\n",
         options.rounds);
   }
-  fmt::print("\n");
+  fmt::print("Others: what other programs took meanwhile, in percent of one CPU.\n\n");
   for (const report::Criterion& criterion : results.criteria) {
-    fmt::print("{:<6} {}\n", report::is_met(criterion) ? "ok" : "FAILED",
-               criterion_text(criterion));
+    fmt::print("{:<12} {}\n", shown_as(verdict_of(criterion)), criterion_text(criterion));
+  }
+  if (std::ranges::any_of(results.criteria, report::is_inconclusive)) {
+    fmt::print(
+        "\nInconclusive is neither ok nor failed: other programs took what the demo needed.\n"
+        "Repeat it while nothing else runs.\n");
   }
   fmt::print("\nThe report: {}/{}\n", options.output, report::kPageFile);
 }
@@ -131,7 +144,7 @@ bool all_well(const report::Results& results) {
     return phase.name == demo::kOnlineAlone || phase.checksum_ok.value_or(false);
   };
   return std::ranges::all_of(results.phases, intact) &&
-         std::ranges::all_of(results.criteria, report::is_met);
+         std::ranges::none_of(results.criteria, report::is_missed);
 }
 
 // A minute and a half is long if nobody says what is going on.
@@ -148,25 +161,25 @@ void announce(const DemoOptions& options) {
 }  // namespace
 
 int demo(const DemoOptions& options) {
-  const Result<Ground> ground =
-      find_ground({options.output, options.json}, options.virtual_gpu, words_of(options));
-  if (!ground) {
-    return report(ground.error());
+  const Result<MeasuringSetup> setup =
+      prepare_measuring({options.output, options.json}, options.virtual_gpu, words_of(options));
+  if (!setup) {
+    return report_error(setup.error());
   }
   announce(options);
-  auto results = demo::run(ground->places, {options.duration, options.rounds, options.socket,
-                                            ground->end_signals.get()});
+  auto results = demo::run(setup->programs, {options.duration, options.rounds, options.socket,
+                                             setup->end_signals.get()});
   if (!results) {
     if (results.error().code == EINTR) {
       std::fputs("gpreempt: the demo was ended\n", stderr);
       return exit_failed;
     }
-    return report(results.error());
+    return report_error(results.error());
   }
   results->environment.gpreempt_version = GPREEMPT_PROJECT_VERSION;
   results->environment.command = fmt::format("gpreempt {}", fmt::join(words_of(options), " "));
   if (const Status kept = keep(*results, options); !kept) {
-    return report(kept.error());
+    return report_error(kept.error());
   }
   print(*results, options);
   return all_well(*results) ? exit_ok : exit_failed;

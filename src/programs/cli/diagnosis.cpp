@@ -20,7 +20,6 @@ namespace {
 
 using discover::Paths;
 using discover::Snapshot;
-using kfd::Os;
 
 constexpr char kDevice[] = "/dev/kfd";
 constexpr char kModule[] = "/sys/module/amdgpu";
@@ -142,7 +141,8 @@ std::string save_areas(const Snapshot& snapshot) {
 }
 
 Finding check_cwsr(Os& os, const Snapshot& snapshot) {
-  const std::string value = trimmed(os.read_file(std::string(kModule) + "/parameters/cwsr_enable"));
+  const std::string value =
+      trimmed(os.read_file(fmt::format("{}/parameters/cwsr_enable", kModule)));
   if (value.empty()) {
     return {"wave save (CWSR)", Health::unknown,
             fmt::format("{}/parameters/cwsr_enable cannot be read", kModule), "", exit_ok};
@@ -159,7 +159,7 @@ Finding check_cwsr(Os& os, const Snapshot& snapshot) {
 
 Finding check_hardware_scheduler(Os& os) {
   const std::string value =
-      trimmed(os.read_file(std::string(kModule) + "/parameters/sched_policy"));
+      trimmed(os.read_file(fmt::format("{}/parameters/sched_policy", kModule)));
   if (value == "2") {
     return {"scheduler", Health::limited,
             "amdgpu.sched_policy=2: without the hardware scheduler there is no debugger API",
@@ -233,9 +233,9 @@ Diagnosis diagnose(Os& os, const Paths& paths, const Identity& who,
   utsname kernel{};
   ::uname(&kernel);
   diagnosis.kernel = kernel.release;
-  diagnosis.driver_version = trimmed(os.read_file(std::string(kModule) + "/version"));
-  for (const mechanism::Info& info : mechanism::table()) {
-    diagnosis.mechanisms.push_back({info.id, std::nullopt});
+  diagnosis.driver_version = trimmed(os.read_file(fmt::format("{}/version", kModule)));
+  for (const MechanismInfo& info : kMechanisms) {
+    diagnosis.mechanisms.push_back({info.mechanism, std::nullopt});
   }
   Result<discover::ClassConfig> classes = discover::class_config_from_environment();
   if (!classes) {
@@ -277,7 +277,7 @@ Status probe_process(Os& os, const Paths& paths, pid_t pid, Diagnosis& diagnosis
   const auto target = TRY(discover::process_key(os, paths, pid));
   diagnosis.pid = pid;
   for (MechanismFinding& found : diagnosis.mechanisms) {
-    found.probe = mechanism::probe(found.id, target);
+    found.probe = mechanism::probe(found.mechanism, target);
   }
   return ok();
 }

@@ -1,11 +1,11 @@
-// What `gpreempt doctor` finds out, as data; doctor_view shows it.
+// What `gpreempt doctor` finds out, as data; doctor.cpp shows it.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "cli/exit_code.h"
+#include "base/exit_code.h"
 #include "discover/discover.h"
 #include "mechanism/mechanism.h"
 
@@ -23,7 +23,7 @@ struct Finding {
 };
 
 struct MechanismFinding {
-  mechanism::Id id;
+  Mechanism mechanism;
   std::optional<mechanism::Probe> probe;  // empty: no process was given
 };
 
@@ -48,9 +48,9 @@ struct Identity {
 Identity current_identity();
 
 // Everything that can be said without looking at a process.
-Diagnosis diagnose(kfd::Os& os, const discover::Paths& paths, const Identity& who,
+Diagnosis diagnose(Os& os, const discover::Paths& paths, const Identity& who,
                    const discover::Sources& sources);
 // Probes every mechanism on the process. ESRCH if there is none.
-Status probe_process(kfd::Os& os, const discover::Paths& paths, pid_t pid, Diagnosis& diagnosis);
+Status probe_process(Os& os, const discover::Paths& paths, pid_t pid, Diagnosis& diagnosis);
 
 }  // namespace gp::cli

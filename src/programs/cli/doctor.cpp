@@ -3,11 +3,11 @@
 
 #include <cstdio>
 
+#include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/diagnosis.h"
 #include "cli/json_output.h"
 #include "cli/queue_view.h"
-#include "cli/text_table.h"
 
 namespace gp::cli {
 namespace {
@@ -51,7 +51,7 @@ std::string finding_text(const Finding& finding) {
 }
 
 std::string mechanism_text(const MechanismFinding& found) {
-  const mechanism::Info& info = mechanism::info(found.id);
+  const MechanismInfo& info = info_of(found.mechanism);
   const std::string opt_in = info.by_default ? "" : " (only when named)";
   if (!found.probe) {
     return entry(info.name, fmt::format("needs {}{}", info.needs, opt_in));
@@ -67,8 +67,9 @@ std::string mechanism_text(const MechanismFinding& found) {
 std::string mechanisms_text(const Diagnosis& diagnosis) {
   std::string text =
       diagnosis.pid
-          ? fmt::format("Ways to stop the queues of process {}\n", *diagnosis.pid)
-          : std::string("Ways to stop queues (gpreempt doctor --pid P tries them on a process)\n");
+          ? fmt::format("Mechanisms on process {}\n", *diagnosis.pid)
+          : std::string(
+                "Mechanisms, best first (gpreempt doctor --pid P tries them on a process)\n");
   for (const MechanismFinding& found : diagnosis.mechanisms) {
     text += mechanism_text(found);
   }
@@ -89,11 +90,13 @@ ordered_json or_null(const std::string& text) {
 }
 
 ordered_json mechanism_json(const MechanismFinding& found) {
-  const mechanism::Info& info = mechanism::info(found.id);
+  const MechanismInfo& info = info_of(found.mechanism);
   return {{"name", info.name},
           {"usable", found.probe ? ordered_json(found.probe->usable) : ordered_json(nullptr)},
           {"reason", found.probe ? or_null(found.probe->reason) : ordered_json(nullptr)},
           {"fix", found.probe ? or_null(found.probe->hint) : ordered_json(nullptr)},
+          {"level", info.level},
+          {"inside", info.place == Place::inside},
           {"needs", info.needs},
           {"by_default", info.by_default}};
 }
@@ -129,8 +132,8 @@ std::string counts_text(const discover::Snapshot& snapshot) {
   std::size_t queues = 0, online = 0, offline = 0;
   for (const Process& process : snapshot.processes) {
     queues += process.queues.size();
-    online += process.work_class == discover::WorkClass::online ? 1 : 0;
-    offline += process.work_class == discover::WorkClass::offline ? 1 : 0;
+    online += process.work_class == WorkClass::online ? 1 : 0;
+    offline += process.work_class == WorkClass::offline ? 1 : 0;
   }
   return fmt::format("{} queue{} of {} process{} ({} online, {} offline)", queues,
                      queues == 1 ? "" : "s", snapshot.processes.size(),
@@ -140,11 +143,11 @@ std::string counts_text(const discover::Snapshot& snapshot) {
 }  // namespace
 
 int doctor(std::optional<pid_t> pid, bool json) {
-  Diagnosis diagnosis = diagnose(kfd::system_os(), {}, current_identity(), {});
+  Diagnosis diagnosis = diagnose(system_os(), {}, current_identity(), {});
   if (pid) {
-    const Status probed = probe_process(kfd::system_os(), {}, *pid, diagnosis);
+    const Status probed = probe_process(system_os(), {}, *pid, diagnosis);
     if (!probed) {
-      return report(probed.error());
+      return report_error(probed.error());
     }
   }
   if (json) {
@@ -156,8 +159,7 @@ int doctor(std::optional<pid_t> pid, bool json) {
 }
 
 int status() {
-  const Diagnosis diagnosis =
-      diagnose(kfd::system_os(), {}, current_identity(), {.debugfs = false});
+  const Diagnosis diagnosis = diagnose(system_os(), {}, current_identity(), {.debugfs = false});
   std::string text =
       fmt::format("gpreempt {}, KFD {}, {} GPU{}, {}\n", GPREEMPT_PROJECT_VERSION,
                   diagnosis.kfd_version.value_or("N/A"), diagnosis.snapshot.nodes.size(),

@@ -20,8 +20,6 @@
 namespace gp::cli {
 namespace {
 
-using discover::ProcessKey;
-
 constexpr int kPatienceMs = 10'000;
 
 // $XDG_RUNTIME_DIR/gpreempt, or /tmp/gpreempt-<uid>, where anybody could have put it.
@@ -45,7 +43,7 @@ Result<std::string> directory() {
   return path;
 }
 
-Result<ProcessKey> key_of(pid_t pid) { return discover::process_key(kfd::system_os(), {}, pid); }
+Result<ProcessKey> key_of(pid_t pid) { return discover::process_key(system_os(), {}, pid); }
 
 Result<Holder> parse(const std::string& file, const std::string& text) {
   Holder holder;
@@ -84,12 +82,12 @@ LeaseFile::~LeaseFile() {
 Result<std::vector<Holder>> lease_holders() {
   const std::string where = TRY(directory());
   std::vector<Holder> holders;
-  for (const std::string& name : TRY(kfd::system_os().list_directory(where))) {
+  for (const std::string& name : TRY(system_os().list_directory(where))) {
     if (!name.starts_with("suspend-") || name.ends_with(".new")) {
       continue;
     }
     const std::string path = fmt::format("{}/{}", where, name);
-    const Result<std::string> text = kfd::system_os().read_file(path);
+    const Result<std::string> text = system_os().read_file(path);
     if (!text && text.error().code == ENOENT) {
       continue;  // ended meanwhile
     }

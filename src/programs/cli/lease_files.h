@@ -12,14 +12,14 @@
 namespace gp::cli {
 
 struct Holder {
-  discover::ProcessKey process;  // of `gpreempt suspend`
-  discover::ProcessKey target;
+  ProcessKey process;  // of `gpreempt suspend`
+  ProcessKey target;
 };
 
 // Says for as long as it exists that this process holds queues of `target`.
 class LeaseFile {
  public:
-  static Result<LeaseFile> create(const discover::ProcessKey& target);
+  static Result<LeaseFile> create(const ProcessKey& target);
   ~LeaseFile();
   LeaseFile(LeaseFile&& other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
   LeaseFile& operator=(LeaseFile&&) = delete;

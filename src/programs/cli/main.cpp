@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <string_view>
 
+#include "base/exit_code.h"
 #include "cli/commands.h"
-#include "cli/exit_code.h"
 #include "cli/line/line.h"
 #include "cli/line/option.h"
 
@@ -55,7 +55,7 @@ struct CommandLine {
 
 int CommandLine::run() const {
   if (!program.empty() && !app.got_subcommand("run")) {
-    return usage_error("only `run` takes a program behind --", "see gpreempt run --help");
+    return report_usage("only `run` takes a program behind --", "see gpreempt run --help");
   }
   if (show_version) {
     return version();
@@ -75,16 +75,16 @@ int CommandLine::show_help() const {
       return exit_ok;
     }
   }
-  return usage_error(fmt::format("unknown command '{}'", help_about.front()),
-                     "see gpreempt --help");
+  return report_usage(fmt::format("unknown command '{}'", help_about.front()),
+                      "see gpreempt --help");
 }
 
 // `first` is the first word of the command line.
 int explain(const CLI::ParseError& error, const CommandLine& line, const std::string& first) {
   if (!line.app.get_subcommands().empty()) {
-    return usage_error(error.what(), fmt::format("see gpreempt {} --help", first));
+    return report_usage(error.what(), fmt::format("see gpreempt {} --help", first));
   }
-  return usage_error(
+  return report_usage(
       fmt::format("unknown {} '{}'", first.starts_with("-") ? "option" : "command", first),
       "see gpreempt --help");
 }

@@ -1,4 +1,4 @@
-#include "cli/ground.h"
+#include "cli/measuring_setup.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "cli/end_signals.h"
+#include "cli/system.h"
 #include "demo/demo.h"
 
 namespace gp::cli {
@@ -33,20 +33,20 @@ Status check_place_for(const std::string& path) {
 
 }  // namespace
 
-Result<Ground> find_ground(const std::vector<std::string>& paths, bool virtual_gpu,
-                           const std::vector<std::string>& words,
-                           const std::vector<std::string>& device_options) {
+Result<MeasuringSetup> prepare_measuring(const std::vector<std::string>& paths, bool virtual_gpu,
+                                         const std::vector<std::string>& words,
+                                         const std::vector<std::string>& device_options) {
   for (const std::string& path : paths) {
     if (!path.empty()) {
       TRY(check_place_for(path));
     }
   }
-  demo::Places places = TRY(demo::find_places());
+  demo::Programs programs = TRY(demo::find_programs());
   if (!demo::on_virtual_gpu() && (virtual_gpu || !demo::has_gpu())) {
     std::fputs("No AMD GPU is used: starting a virtual GPU.\n", stderr);
-    return demo::enter_virtual_gpu(places, words, device_options);
+    return demo::enter_virtual_gpu(programs, words, device_options);
   }
-  return Ground{std::move(places), TRY(catch_end_signals())};
+  return MeasuringSetup{std::move(programs), TRY(catch_end_signals())};
 }
 
 }  // namespace gp::cli

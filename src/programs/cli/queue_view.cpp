@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text_table.h"
 #include "base/units.h"
-#include "cli/text_table.h"
 
 namespace gp::cli {
 namespace {

@@ -5,18 +5,16 @@
 #include <cstdio>
 #include <map>
 
+#include "base/exit_code.h"
 #include "cli/commands.h"
-#include "cli/end_signals.h"
-#include "cli/exit_code.h"
 #include "cli/json_output.h"
-#include "cli/live_snapshot.h"
 #include "cli/queue_view.h"
+#include "cli/system.h"
 
 namespace gp::cli {
 namespace {
 
 using discover::Process;
-using discover::ProcessKey;
 using discover::QueueEvent;
 using discover::Snapshot;
 
@@ -31,7 +29,7 @@ Result<Snapshot> snapshot_of(const QueuesOptions& options) {
   saved.proc = "";
   saved.live = false;
   const auto classes = TRY(discover::class_config_from_environment());
-  Result<Snapshot> snapshot = discover::take_snapshot(kfd::system_os(), saved, classes, {});
+  Result<Snapshot> snapshot = discover::take_snapshot(system_os(), saved, classes, {});
   if (!snapshot && snapshot.error().code == ENOENT) {
     return Error{ENOENT, "nothing of KFD in the saved copy",
                  "--sysfs: a copy of /sys/class/kfd/kfd; --debugfs: a folder with mqds, hqds, rls"};
@@ -125,7 +123,7 @@ class EventPrinter {
 Status watch(const QueuesOptions& options) {
   const UniqueFd signals = TRY(catch_end_signals());
   TRY(live_snapshot({.debugfs = false}));  // on a machine without the driver there is no waiting
-  const auto source = TRY(discover::Watch::create(kfd::system_os(), {}));
+  const auto source = TRY(discover::Watch::create(system_os(), {}));
   EventPrinter printer(options);
   for (;;) {
     TRY(printer.print(TRY(source->take_events())));
@@ -144,10 +142,10 @@ Status watch(const QueuesOptions& options) {
 int queues(const QueuesOptions& options) {
   if (options.exists) {
     const Result<ExitCode> found = look_for(options.exists->first, options.exists->second);
-    return found ? *found : report(found.error());
+    return found ? *found : report_error(found.error());
   }
   const Status status = options.watch ? watch(options) : show(options);
-  return status ? exit_ok : report(status.error());
+  return status ? exit_ok : report_error(status.error());
 }
 
 }  // namespace gp::cli

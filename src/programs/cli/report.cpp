@@ -5,8 +5,8 @@
 
 #include <cstdio>
 
+#include "base/exit_code.h"
 #include "cli/commands.h"
-#include "cli/exit_code.h"
 #include "report/verdict.h"
 
 namespace gp::cli {
@@ -24,8 +24,7 @@ Status make_report(const std::string& directory, const std::string& output,
     std::printf("%s\n", picture.c_str());
   }
   if (!results.criteria.empty()) {
-    std::printf("%zu of %zu criteria met\n", report::count_met(results.criteria),
-                results.criteria.size());
+    std::printf("%s\n", report::count_text(results.criteria).c_str());
   }
   return ok();
 }
@@ -35,7 +34,7 @@ Status make_report(const std::string& directory, const std::string& output,
 int report_page(const std::string& directory, const std::string& output,
                 const std::string& picture) {
   const Status done = make_report(directory, output, picture);
-  return done ? exit_ok : report(done.error());
+  return done ? exit_ok : report_error(done.error());
 }
 
 }  // namespace gp::cli

@@ -5,21 +5,16 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 
 #include "base/arguments.h"
+#include "base/exit_code.h"
 #include "cli/commands.h"
-#include "cli/exit_code.h"
 #include "cli/tools_lib.h"
-#include "control/client.h"
+#include "client/client.h"
 
 namespace gp::cli {
 namespace {
-
-// As shells do.
-constexpr int kNotFound = 127;
-constexpr int kNotExecutable = 126;
 
 void set_if(const char* name, const std::string& value) {
   if (!value.empty()) {
@@ -28,7 +23,7 @@ void set_if(const char* name, const std::string& value) {
 }
 
 void describe_in_environment(const RunOptions& options) {
-  ::setenv("GPREEMPT_CLASS", discover::name(options.work_class), 1);
+  ::setenv("GPREEMPT_CLASS", gp::name(options.work_class), 1);
   if (options.priority) {
     ::setenv("GPREEMPT_PRIORITY", std::to_string(*options.priority).c_str(), 1);
   }
@@ -43,9 +38,9 @@ void describe_in_environment(const RunOptions& options) {
 int run(RunOptions options) {
   const Result<std::string> agent = find_agent();
   if (!agent) {
-    return report(agent.error());
+    return report_error(agent.error());
   }
-  if (const auto daemon = control::Client::connect(options.socket); !daemon) {
+  if (const auto daemon = wire::Client::connect(options.socket); !daemon) {
     std::fprintf(stderr,
                  "gpreempt: no daemon is running: nothing is stopped for %s\n"
                  "hint: start gpreemptd; the program is seen when it comes\n",
@@ -55,9 +50,7 @@ int run(RunOptions options) {
   const char* others = std::getenv("HSA_TOOLS_LIB");
   ::setenv("HSA_TOOLS_LIB", with_tool(others ? others : "", *agent).c_str(), 1);
   ::execvp(options.command.front().c_str(), argument_pointers(options.command).data());
-  const int error = errno;
-  std::fprintf(stderr, "gpreempt: %s: %s\n", options.command.front().c_str(), std::strerror(error));
-  return error == ENOENT ? kNotFound : kNotExecutable;
+  return report_not_started(options.command.front().c_str(), errno);
 }
 
 }  // namespace gp::cli

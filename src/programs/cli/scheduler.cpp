@@ -4,17 +4,17 @@
 #include <cerrno>
 #include <nlohmann/json.hpp>
 
+#include "base/exit_code.h"
 #include "cli/commands.h"
-#include "cli/daemon_client.h"
-#include "cli/exit_code.h"
 #include "cli/scheduler_view.h"
+#include "cli/system.h"
 #include "config/config.h"
 
 namespace gp::cli {
 namespace {
 
 Result<std::string> ask_daemon(const std::string& socket) {
-  return TRY(connect_to_daemon(socket)).text(control::Kind::status);
+  return TRY(connect_to_daemon(socket)).text(wire::Kind::status);
 }
 
 }  // namespace
@@ -22,12 +22,12 @@ Result<std::string> ask_daemon(const std::string& socket) {
 int scheduler_status(const std::string& socket, bool json) {
   const Result<std::string> text = ask_daemon(socket);
   if (!text) {
-    return report(text.error());
+    return report_error(text.error());
   }
   const auto status = nlohmann::json::parse(*text, nullptr, false);
   if (!status.is_object()) {
-    return report(Error{EPROTO, "the daemon's answer cannot be understood",
-                        "gpreempt and gpreemptd may be of different versions"});
+    return report_error(Error{EPROTO, "the daemon's answer cannot be understood",
+                              "gpreempt and gpreemptd may be of different versions"});
   }
   if (json) {
     std::printf("%s\n",
@@ -41,7 +41,7 @@ int scheduler_status(const std::string& socket, bool json) {
 int check_config(const std::string& path) {
   const Result<config::Config> config = config::load(path);
   if (!config) {
-    return report(config.error());
+    return report_error(config.error());
   }
   std::printf("%s: ok\n", path.c_str());
   return exit_ok;

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "base/types.h"
-#include "cli/text_table.h"
+#include "base/text_table.h"
+#include "libc/types.h"
 
 namespace gp::cli {
 namespace {

@@ -8,13 +8,12 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "base/exit_code.h"
+#include "base/text_table.h"
 #include "cli/commands.h"
-#include "cli/end_signals.h"
-#include "cli/exit_code.h"
 #include "cli/lease_files.h"
-#include "cli/live_snapshot.h"
 #include "cli/queue_view.h"
-#include "cli/text_table.h"
+#include "cli/system.h"
 
 namespace gp::cli {
 namespace {
@@ -104,21 +103,22 @@ Result<LeaseEnd> wait_for_end(mechanism::Controller& controller, mechanism::Leas
 
 Result<ExitCode> hold(const SuspendOptions& options) {
   const UniqueFd signals = TRY(catch_end_signals());
-  const auto target = TRY(discover::process_key(kfd::system_os(), {}, options.pid));
+  const auto target = TRY(discover::process_key(system_os(), {}, options.pid));
   const std::string who = process_text(TRY(live_snapshot({.debugfs = false})), options.pid);
   const auto controller = TRY(mechanism::Controller::create());
   const mechanism::Target targets[] = {{target, options.queue_ids}};
   TRY(controller->prepare(target, options.lease.mechanism));
   const Clock::time_point begin = Clock::now();
-  const auto stopped = TRY(controller->stop(targets, options.lease));
+  mechanism::LeaseOptions lease = options.lease;
+  lease.deadline = begin + options.duration;
+  const auto stopped = TRY(controller->stop(targets, lease));
   const LeaseFile file = TRY(LeaseFile::create(target));
   std::printf("%s: %s stopped (%s, %.1f ms), for %.6g s\n", who.c_str(),
-              queues_text(stopped).c_str(), info(stopped.targets[0].mechanism).name,
+              queues_text(stopped).c_str(), info_of(stopped.targets[0].mechanism).name,
               static_cast<double>(stopped.times.driver_ns) / 1e6,
-              Seconds(options.lease.duration).count());
+              Seconds(options.duration).count());
   std::fflush(stdout);
-  const LeaseEnd end =
-      TRY(wait_for_end(*controller, stopped.lease, begin + options.lease.duration, signals.get()));
+  const LeaseEnd end = TRY(wait_for_end(*controller, stopped.lease, lease.deadline, signals.get()));
   const double held = Seconds(Clock::now() - begin).count();
   if (end == LeaseEnd::target_gone) {
     std::printf("%s has ended, after %.1f s\n", who.c_str(), held);
@@ -155,12 +155,12 @@ Result<ExitCode> end_holders(std::optional<pid_t> pid) {
 
 int suspend(const SuspendOptions& options) {
   const Result<ExitCode> result = hold(options);
-  return result ? *result : report(result.error());
+  return result ? *result : report_error(result.error());
 }
 
 int resume(std::optional<pid_t> pid) {
   const Result<ExitCode> result = end_holders(pid);
-  return result ? *result : report(result.error());
+  return result ? *result : report_error(result.error());
 }
 
 }  // namespace gp::cli

@@ -1,28 +1,22 @@
 // gpreempt trace: the last events of the daemon, for ui.perfetto.dev or as JSON.
 #include <fmt/format.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "base/exit_code.h"
 #include "cli/commands.h"
-#include "cli/daemon_client.h"
-#include "cli/exit_code.h"
-#include "report/files.h"
-#include "report/perfetto.h"
+#include "cli/system.h"
+#include "libc/clock.h"
+#include "report/report.h"
+#include "report/trace.h"
 
 namespace gp::cli {
 namespace {
 
 using nlohmann::ordered_json;
-
-u64 now_ns(clockid_t clock) {
-  timespec now{};
-  ::clock_gettime(clock, &now);
-  return static_cast<u64>(now.tv_sec) * 1'000'000'000 + static_cast<u64>(now.tv_nsec);
-}
 
 struct Answer {
   std::vector<report::TraceLine> events;
@@ -30,11 +24,10 @@ struct Answer {
 };
 
 Result<Answer> ask(const std::string& socket) {
-  control::Client daemon = TRY(connect_to_daemon(socket));
+  wire::Client daemon = TRY(connect_to_daemon(socket));
   Answer answer;
-  answer.events = TRY(report::parse_trace(TRY(daemon.text(control::Kind::trace))));
-  const auto status =
-      nlohmann::json::parse(TRY(daemon.text(control::Kind::status)), nullptr, false);
+  answer.events = TRY(report::parse_trace(TRY(daemon.text(wire::Kind::trace))));
+  const auto status = nlohmann::json::parse(TRY(daemon.text(wire::Kind::status)), nullptr, false);
   try {
     for (const auto& job : status.at("jobs")) {
       const auto name = job.at("job").get<std::string>();
@@ -84,7 +77,7 @@ std::string summary(const Answer& answer, const report::TraceSlices& trace) {
 
 Status write(const std::string& content, const std::string& path) {
   if (path != "-") {
-    return report::write_file(path, content);
+    return write_file(path, content);
   }
   if (std::fwrite(content.data(), 1, content.size(), stdout) != content.size() ||
       std::fflush(stdout) != 0) {
@@ -98,8 +91,8 @@ Status trace_to_file(const TraceOptions& options) {
   if (options.json) {
     return write(to_json(answer), options.output.empty() ? "-" : options.output);
   }
-  const report::TraceSlices trace = report::slices_of(answer.events, now_ns(CLOCK_MONOTONIC));
-  const report::ClockReading clocks{now_ns(CLOCK_MONOTONIC), now_ns(CLOCK_BOOTTIME)};
+  const report::TraceSlices trace = report::slices_of(answer.events, monotonic_ns());
+  const report::ClockReading clocks{monotonic_ns(), clock_ns(CLOCK_BOOTTIME)};
   const std::string path = options.output.empty() ? "gpreempt.pftrace" : options.output;
   TRY(write(report::perfetto_trace(trace, answer.job_names, clocks), path));
   if (path != "-") {
@@ -113,7 +106,7 @@ Status trace_to_file(const TraceOptions& options) {
 
 int trace(const TraceOptions& options) {
   const Status done = trace_to_file(options);
-  return done ? exit_ok : report(done.error());
+  return done ? exit_ok : report_error(done.error());
 }
 
 }  // namespace gp::cli

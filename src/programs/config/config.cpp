@@ -8,8 +8,8 @@
 #include <functional>
 #include <map>
 
+#include "base/files.h"
 #include "base/units.h"
-#include "kfd/os.h"
 
 #include <toml++/toml.h>
 
@@ -155,21 +155,21 @@ Status read_mechanisms(const Node& node, sched::Settings& settings) {
   if (array == nullptr) {
     return problem(node, "an array of names is expected");
   }
-  settings.ways = {};
+  settings.mechanisms = {};
   for (const Node& entry : *array) {
     const std::string name = TRY(text_of(entry));
-    const sched::WayInfo* way = sched::find_way(name);
-    if (way == nullptr) {
+    const MechanismInfo* found = find_mechanism(name);
+    if (found == nullptr) {
       return problem(entry, fmt::format("there is no mechanism '{}'", name));
     }
-    settings.ways.add(way->way);
+    settings.mechanisms.add(found->mechanism);
   }
   return ok();
 }
 
 Status read_rule(const Node& node, discover::ClassConfig& classes) {
   discover::ClassRule rule;
-  std::string work_class, user;
+  std::string work_class;
   u32 uid = 0;
   TRY(read_table(node, {{"class", text(work_class)},
                         {"command", text(rule.command)},
@@ -178,13 +178,10 @@ Status read_rule(const Node& node, discover::ClassConfig& classes) {
   if (node.as_table()->contains("uid")) {
     rule.uid = uid;
   }
-  for (const auto each :
-       {discover::WorkClass::offline, discover::WorkClass::normal, discover::WorkClass::online}) {
-    if (work_class == discover::name(each)) {
-      rule.work_class = each;
-      classes.rules.push_back(rule);
-      return ok();
-    }
+  if (const auto known = find_class(work_class)) {
+    rule.work_class = *known;
+    classes.rules.push_back(rule);
+    return ok();
   }
   return problem(node, "class must be \"online\", \"normal\" or \"offline\"");
 }
@@ -249,13 +246,12 @@ Status read_grant(const Node& node, std::vector<Grant>& grants) {
 
 Status read_mode(const Node& node, mode_t& mode) {
   const std::string digits = TRY(text_of(node));
-  std::size_t used = 0;
   const bool octal = !digits.empty() && digits.size() <= 4 &&
                      digits.find_first_not_of("01234567") == std::string::npos;
   if (!octal) {
     return problem(node, "an octal mode is expected, such as \"0660\"");
   }
-  mode = static_cast<mode_t>(std::stoul(digits, &used, 8)) & 0777;
+  mode = static_cast<mode_t>(std::stoul(digits, nullptr, 8)) & 0777;
   return ok();
 }
 
@@ -336,7 +332,7 @@ Result<Config> load(const std::string& path) {
   if (path.empty()) {
     return Config{};
   }
-  return parse(TRY(kfd::system_os().read_file(path)), path);
+  return parse(TRY(read_file(path)), path);
 }
 
 }  // namespace gp::config

@@ -9,45 +9,25 @@
 
 namespace gp::daemon {
 
-using control::ClassCode;
-using control::Kind;
-using discover::WorkClass;
 using sched::ProcessId;
+using wire::Kind;
 
 namespace {
 
-constexpr std::size_t kMostQueues = control::kMaxQueuesPerMessage;
+constexpr std::size_t kMostQueues = wire::kMaxQueuesPerMessage;
 // A page changes its state a few thousand times a second at most; what wakes us more often than
 // this is looked at ten times a second only.
 constexpr double kWakesPerSecond = 20'000;
 constexpr u64 kMutedNs = 100'000'000;
 
-std::optional<WorkClass> class_of(ClassCode code) {
-  switch (code) {
-    case ClassCode::offline: return WorkClass::offline;
-    case ClassCode::normal: return WorkClass::normal;
-    case ClassCode::online: return WorkClass::online;
-    default: return std::nullopt;
-  }
-}
-
-ClassCode code_of(WorkClass work_class) {
-  switch (work_class) {
-    case WorkClass::offline: return ClassCode::offline;
-    case WorkClass::online: return ClassCode::online;
-    case WorkClass::normal: break;
-  }
-  return ClassCode::normal;
-}
-
-ToldFacts told_by(const control::Hello& hello) {
+ToldFacts told_by(const wire::Hello& hello) {
   ToldFacts facts;
-  facts.work_class = class_of(hello.work_class);
+  facts.work_class = wire::class_of(hello.work_class);
   if (hello.priority <= 15) {
     facts.priority = hello.priority;
   }
-  facts.tag = control::text_of(hello.tag);
-  facts.job = control::text_of(hello.job);
+  facts.tag = wire::text_of(hello.tag);
+  facts.job = wire::text_of(hello.job);
   return facts;
 }
 
@@ -60,7 +40,7 @@ Agents::~Agents() {
   }
 }
 
-bool Agents::on_message(Peer& peer, const control::Header& header, std::span<const u8> message,
+bool Agents::on_message(Peer& peer, const wire::Header& header, std::span<const u8> message,
                         std::vector<UniqueFd> files) {
   if (header.kind == Kind::hello) {
     return on_hello(peer, message, std::move(files));
@@ -76,7 +56,7 @@ bool Agents::on_message(Peer& peer, const control::Header& header, std::span<con
 }
 
 bool Agents::on_hello(Peer& peer, std::span<const u8> message, std::vector<UniqueFd> files) {
-  const auto hello = control::decode<control::Hello>(message);
+  const auto hello = wire::decode<wire::Hello>(message);
   if (!hello || files.size() != 2 || agents_.contains(peer.id) || expected_.contains(peer.id)) {
     return false;
   }
@@ -90,7 +70,7 @@ bool Agents::on_hello(Peer& peer, std::span<const u8> message, std::vector<Uniqu
   return true;
 }
 
-void Agents::let_go_for(PeerId id, const discover::ProcessKey& key) {
+void Agents::let_go_for(PeerId id, const ProcessKey& key) {
   outside_->let_go(key, [this, id] {
     const Peer* peer = peers_->find(id);
     const sched::Process* process = peer != nullptr ? engine_.find_pid(peer->who.pid) : nullptr;
@@ -102,7 +82,7 @@ void Agents::let_go_for(PeerId id, const discover::ProcessKey& key) {
 
 // In the middle of the engine's work: what follows comes later.
 void Agents::on_runs_again(ProcessId process) {
-  const discover::ProcessKey* key = processes_.key_of(process);
+  const ProcessKey* key = processes_.key_of(process);
   for (const auto& [id, expected] : expected_) {
     const Peer* peer = peers_->find(id);
     if (key != nullptr && peer != nullptr && peer->who.pid == key->pid) {
@@ -120,20 +100,20 @@ void Agents::admit_expected(PeerId id) {
   }
 }
 
-bool Agents::admit(Peer& peer, const control::Hello& hello, std::vector<UniqueFd>& files) {
+bool Agents::admit(Peer& peer, const wire::Hello& hello, std::vector<UniqueFd>& files) {
   auto page = PageMapping::map(files[0].get());
   if (!page) {
     log_debug("agent of process {}: {}", peer.who.pid, page.error().message());
     return false;
   }
-  const auto id = processes_.join(peer.who.pid, peer.who.uid, peer.gid);
+  const auto id = processes_.join(peer.who.pid, peer.who.uid, peer.who.gid);
   if (!id || by_process_.contains(*id)) {
     return false;  // it has ended, or it has an agent already
   }
   Agent& agent = agents_[peer.id];
   agent.peer = peer.id;
   agent.process = *id;
-  agent.abilities = hello.abilities;
+  agent.abilities = MechanismSet::of_bits(hello.abilities);
   agent.page = std::move(*page);
   agent.wake = std::move(files[1]);
   // Edge-triggered and never read: each write of the agent is one event, without a system call of
@@ -148,7 +128,7 @@ bool Agents::admit(Peer& peer, const control::Hello& hello, std::vector<UniqueFd
   by_process_[*id] = &agent;
   processes_.told(*id, told_by(hello));
   welcome(agent);
-  engine_.agent_joined(monotonic_ns(), *id, hello.abilities);
+  engine_.agent_joined(monotonic_ns(), *id, agent.abilities);
   if (discovery_ != nullptr) {
     discovery_->covered(*processes_.key_of(*id), true);
   }
@@ -161,23 +141,24 @@ void Agents::welcome(Agent& agent) {
   if (job == nullptr) {
     return;
   }
-  control::Welcome message;
-  message.work_class = code_of(job->work_class);
+  wire::Welcome message;
+  message.work_class = wire::code_of(job->work_class);
   message.watch_completion = job->work_class == WorkClass::online ||
                              config_.settings.policy->watches_all || config_.settings.make_room;
   message.lease_ns = config_.settings.lease_ns;
-  const auto way = engine_.expected_way(agent.process, agent.abilities);
-  if (way && sched::info(*way).method) {
-    message.method = static_cast<u32>(*sched::info(*way).method);
+  const auto mechanism = engine_.expected_mechanism(agent.process, agent.abilities);
+  if (mechanism && is_inside(*mechanism)) {
+    message.mechanism = static_cast<u32>(*mechanism);
     message.prompt = config_.real_time;
   }
-  const bool same =
-      message.method == agent.welcome.method && message.work_class == agent.welcome.work_class &&
-      message.watch_completion == agent.welcome.watch_completion &&
-      message.prompt == agent.welcome.prompt && message.lease_ns == agent.welcome.lease_ns;
+  const bool same = message.mechanism == agent.welcome.mechanism &&
+                    message.work_class == agent.welcome.work_class &&
+                    message.watch_completion == agent.welcome.watch_completion &&
+                    message.prompt == agent.welcome.prompt &&
+                    message.lease_ns == agent.welcome.lease_ns;
   if (!same) {
     agent.welcome = message;
-    peers_->send(agent.peer, control::bytes_of(message));
+    peers_->send(agent.peer, wire::bytes_of(message));
   }
 }
 
@@ -200,9 +181,9 @@ void Agents::refresh_welcomes() {
   }
 }
 
-bool Agents::on_queue(Agent& agent, const control::Header& header, std::span<const u8> message) {
+bool Agents::on_queue(Agent& agent, const wire::Header& header, std::span<const u8> message) {
   if (header.kind == Kind::queue_created) {
-    const auto created = control::decode<control::QueueCreated>(message);
+    const auto created = wire::decode<wire::QueueCreated>(message);
     if (!created || agent.queues.size() >= kMostQueues) {
       return false;
     }
@@ -211,7 +192,7 @@ bool Agents::on_queue(Agent& agent, const control::Header& header, std::span<con
     return true;
   }
   if (header.kind == Kind::queue_destroyed) {
-    const auto destroyed = control::decode<control::QueueDestroyed>(message);
+    const auto destroyed = wire::decode<wire::QueueDestroyed>(message);
     if (!destroyed) {
       return false;
     }
@@ -237,7 +218,7 @@ void Agents::tell_queues(Agent& agent, bool appeared) {
 }
 
 bool Agents::on_done(Agent& agent, std::span<const u8> message) {
-  const auto done = control::decode<control::Done>(message);
+  const auto done = wire::decode<wire::Done>(message);
   if (!done || done->error > 0 || done->error < -4095) {
     return false;
   }
@@ -315,19 +296,12 @@ void Agents::carry_out(const sched::Order& order) {
     return;
   }
   const bool stop = order.verb == sched::Verb::stop;
-  if (order.way == sched::Way::gate) {
-    control::GateCommand command;
-    command.header.sequence = order.sequence;
-    command.open = !stop;
-    peers_->send(agent->peer, control::bytes_of(command));
-    return;
-  }
-  control::Command command;
+  wire::Command command;
   command.header.kind = stop ? Kind::stop : Kind::start;
   command.header.sequence = order.sequence;
-  command.method = *sched::info(order.way).method;
+  command.mechanism = order.mechanism;
   command.deadline_ns = order.deadline_ns;
-  peers_->send(agent->peer, control::bytes_of(command));
+  peers_->send(agent->peer, wire::bytes_of(command));
 }
 
 }  // namespace gp::daemon

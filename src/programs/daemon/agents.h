@@ -33,7 +33,7 @@ class Agents {
   void set_gpus(std::set<u32> gpu_ids) { gpu_ids_ = std::move(gpu_ids); }
 
   // Messages of agents; false if it is not one that may come now.
-  bool on_message(Peer& peer, const control::Header& header, std::span<const u8> message,
+  bool on_message(Peer& peer, const wire::Header& header, std::span<const u8> message,
                   std::vector<UniqueFd> files);
   void on_closed(PeerId id);
   // A process that was stopped runs again, or has ended.
@@ -54,14 +54,13 @@ class Agents {
     UniqueFd wake;
     Loop::Token wake_token = 0;
     std::map<u64, u32> queues;  // gpu_id by ring address
-    u32 abilities = 0;
-    control::Welcome welcome;  // as sent last
+    MechanismSet abilities;
+    wire::Welcome welcome;  // as sent last
     sched::Allowance wakes;
   };
-  // One that has said hello while we are attached to its process from outside.
-  // Has said hello and is not welcome yet: we are its process's debugger still.
+  // It has said hello, but we are still attached to its process from outside.
   struct Expected {
-    control::Hello hello;
+    wire::Hello hello;
     std::vector<UniqueFd> files;
   };
   struct Muted {
@@ -70,10 +69,10 @@ class Agents {
   };
 
   bool on_hello(Peer& peer, std::span<const u8> message, std::vector<UniqueFd> files);
-  void let_go_for(PeerId id, const discover::ProcessKey& key);
+  void let_go_for(PeerId id, const ProcessKey& key);
   void admit_expected(PeerId id);
-  bool admit(Peer& peer, const control::Hello& hello, std::vector<UniqueFd>& files);
-  bool on_queue(Agent& agent, const control::Header& header, std::span<const u8> message);
+  bool admit(Peer& peer, const wire::Hello& hello, std::vector<UniqueFd>& files);
+  bool on_queue(Agent& agent, const wire::Header& header, std::span<const u8> message);
   bool on_done(Agent& agent, std::span<const u8> message);
   void on_wake(Agent& agent);
   void tell_queues(Agent& agent, bool appeared);

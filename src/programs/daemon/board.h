@@ -8,7 +8,7 @@
 
 #include <atomic>
 
-#include "base/types.h"
+#include "libc/types.h"
 
 namespace gp::daemon {
 

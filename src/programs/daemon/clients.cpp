@@ -8,12 +8,12 @@
 
 #include "daemon/status_json.h"
 #include "discover/discover.h"
-#include "kfd/os.h"
+#include "os/os.h"
 
 namespace gp::daemon {
 
-using control::Kind;
 using sched::ProcessId;
+using wire::Kind;
 
 namespace {
 
@@ -24,7 +24,7 @@ Error bad_message() { return Error{EINVAL, "the message has the wrong length", "
 
 }  // namespace
 
-bool Clients::on_message(Peer& peer, const control::Header& header, std::span<const u8> message) {
+bool Clients::on_message(Peer& peer, const wire::Header& header, std::span<const u8> message) {
   Status status = ok();
   switch (header.kind) {
     case Kind::status:
@@ -36,7 +36,6 @@ bool Clients::on_message(Peer& peer, const control::Header& header, std::span<co
     case Kind::online_end: status = mark(peer, message, false); break;
     case Kind::set_job: status = set_job(peer, message); break;
     case Kind::resume: status = resume(peer, message); break;
-    case Kind::reload: status = reload(peer); break;
     case Kind::suspend: {
       const auto later = suspend(peer, message);
       if (later && *later) {
@@ -58,17 +57,17 @@ Result<ProcessId> Clients::target(const Peer& peer, u32 pid) {
   pid_t ours = peer.who.pid;
   if (pid != 0) {
     // The sender may live in a pid namespace of its own: it means its own numbers.
-    ours = TRY(discover::pid_outside(kfd::system_os(), {}, static_cast<pid_t>(pid), peer.who.pid));
+    ours = TRY(discover::pid_outside(system_os(), {}, static_cast<pid_t>(pid), peer.who.pid));
   }
   const auto known = processes_.find(ours);
   if (ours == peer.who.pid && !known) {
-    return processes_.join(ours, peer.who.uid, peer.gid);
+    return processes_.join(ours, peer.who.uid, peer.who.gid);
   }
   if (!known) {
     return Error{ESRCH, fmt::format("process {} has no GPU queues", pid), ""};
   }
   if (processes_.owner_of(*known) != peer.who.uid &&
-      !processes_.may_govern_others(peer.who.uid, peer.gid)) {
+      !processes_.may_govern_others(peer.who.uid, peer.who.gid)) {
     return Error{EPERM, fmt::format("process {} belongs to another user", pid),
                  "the administrator can grant govern_others in gpreemptd.toml"};
   }
@@ -76,7 +75,7 @@ Result<ProcessId> Clients::target(const Peer& peer, u32 pid) {
 }
 
 Status Clients::mark(Peer& peer, std::span<const u8> message, bool begin) {
-  const auto mark = control::decode<control::OnlineMark>(message);
+  const auto mark = wire::decode<wire::OnlineMark>(message);
   if (!mark) {
     return bad_message();
   }
@@ -100,7 +99,7 @@ Status Clients::mark(Peer& peer, std::span<const u8> message, bool begin) {
   const sched::Process* known = engine_.find(process);
   if (known != nullptr && known->facts.class_source < discover::ClassSource::environment) {
     ToldFacts facts = *processes_.what_was_told(process);
-    facts.work_class = discover::WorkClass::online;
+    facts.work_class = WorkClass::online;
     processes_.told(process, facts);
   }
   marks_.push_back({peer.id, process});
@@ -113,44 +112,40 @@ Status Clients::mark(Peer& peer, std::span<const u8> message, bool begin) {
 }
 
 Status Clients::set_job(Peer& peer, std::span<const u8> message) {
-  const auto request = control::decode<control::SetJob>(message);
+  const auto request = wire::decode<wire::SetJob>(message);
   if (!request) {
     return bad_message();
   }
   const ProcessId process = TRY(target(peer, request->pid));
   ToldFacts facts = *processes_.what_was_told(process);
-  switch (request->work_class) {
-    case control::ClassCode::offline: facts.work_class = discover::WorkClass::offline; break;
-    case control::ClassCode::normal: facts.work_class = discover::WorkClass::normal; break;
-    case control::ClassCode::online: facts.work_class = discover::WorkClass::online; break;
-    case control::ClassCode::unset: break;
-    default: return Error{EINVAL, "there is no such class", ""};
+  if (request->work_class != wire::kClassUnset) {
+    facts.work_class = wire::class_of(request->work_class);
+    if (!facts.work_class) {
+      return Error{EINVAL, "there is no such class", ""};
+    }
   }
   if (request->priority <= 15) {
     facts.priority = request->priority;
-  } else if (request->priority != control::kPriorityUnset) {
+  } else if (request->priority != wire::kPriorityUnset) {
     return Error{EINVAL, "priorities are 0 to 15", ""};
   }
   if (request->latency_target_us != 0) {
     facts.latency_target_ns = std::min(request->latency_target_us, kLongestHoldNs / 1000) * 1000;
   }
   if (request->tag[0] != '\0') {
-    facts.tag = control::text_of(request->tag);
+    facts.tag = wire::text_of(request->tag);
   }
   if (request->job[0] != '\0') {
-    facts.job = control::text_of(request->job);
+    facts.job = wire::text_of(request->job);
   }
   processes_.told(process, facts);
   return ok();
 }
 
 Result<bool> Clients::suspend(Peer& peer, std::span<const u8> message) {
-  const auto request = control::decode<control::Suspend>(message);
+  const auto request = wire::decode<wire::Suspend>(message);
   if (!request) {
-    return message.size() > sizeof(control::Suspend)
-               ? Error{EOPNOTSUPP, "the daemon stops whole jobs",
-                       "single queues are stopped without it: gpreempt suspend --queue"}
-               : bad_message();
+    return bad_message();
   }
   if (request->duration_ns == 0 || request->duration_ns > kLongestHoldNs) {
     return Error{EINVAL, "a stop needs a duration of at most 24 hours", ""};
@@ -168,20 +163,13 @@ Result<bool> Clients::suspend(Peer& peer, std::span<const u8> message) {
 }
 
 Status Clients::resume(Peer& peer, std::span<const u8> message) {
-  const auto request = control::decode<control::Resume>(message);
+  const auto request = wire::decode<wire::Resume>(message);
   if (!request) {
     return bad_message();
   }
   const ProcessId process = TRY(target(peer, request->pid));
   engine_.release(monotonic_ns(), peer.id, process);
   return ok();
-}
-
-Status Clients::reload(const Peer& peer) {
-  if (!processes_.may_govern_others(peer.who.uid, peer.gid)) {
-    return Error{EPERM, "only the administrator may reload the configuration", ""};
-  }
-  return reload_();
 }
 
 void Clients::settle() {

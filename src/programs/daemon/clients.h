@@ -17,18 +17,15 @@ namespace gp::daemon {
 
 class Clients {
  public:
-  Clients(Loop& loop, sched::Engine& engine, Processes& processes, std::function<Status()> reload)
-      : engine_(engine),
-        processes_(processes),
-        reload_(std::move(reload)),
-        traces_(loop, engine.trace()) {}
+  Clients(Loop& loop, sched::Engine& engine, Processes& processes)
+      : engine_(engine), processes_(processes), traces_(loop, engine.trace()) {}
 
   void set_peers(Peers& peers) {
     peers_ = &peers;
     traces_.set_peers(peers);
   }
   void set_driver(const DriverView& driver) { driver_ = &driver; }
-  bool on_message(Peer& peer, const control::Header& header, std::span<const u8> message);
+  bool on_message(Peer& peer, const wire::Header& header, std::span<const u8> message);
   void on_closed(PeerId id);
   // Answers those who wait for a stop; to be called after each settle().
   void settle();
@@ -52,11 +49,9 @@ class Clients {
   // True: the answer comes later.
   Result<bool> suspend(Peer& peer, std::span<const u8> message);
   Status resume(Peer& peer, std::span<const u8> message);
-  Status reload(const Peer& peer);
 
   sched::Engine& engine_;
   Processes& processes_;
-  std::function<Status()> reload_;
   Peers* peers_ = nullptr;
   const DriverView* driver_ = nullptr;
   TraceAnswers traces_;

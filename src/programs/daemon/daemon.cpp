@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "daemon/notify.h"
 #include "daemon/scheduling.h"
+#include "libc/eventfd.h"
 
 namespace gp::daemon {
 
@@ -44,8 +45,7 @@ Result<std::unique_ptr<Daemon>> Daemon::create(const std::string& config_path,
   daemon->processes_ = std::make_unique<Processes>(*self->loop_, self->engine_, self->config_);
   daemon->agents_ =
       std::make_unique<Agents>(*self->loop_, self->engine_, *self->processes_, self->config_);
-  daemon->clients_ = std::make_unique<Clients>(*self->loop_, self->engine_, *self->processes_,
-                                               [self] { return self->reload(); });
+  daemon->clients_ = std::make_unique<Clients>(*self->loop_, self->engine_, *self->processes_);
   daemon->clients_->set_driver(self->driver_);
   daemon->outside_ = TRY(Outside::create(
       *self->loop_,
@@ -61,8 +61,8 @@ sched::Settings Daemon::settings_here() {
   sched::Settings settings = config_.settings;
   const Status supported = mechanism::check_kernel_support();
   driver_.no_kernel = supported ? "" : supported.error().message();
-  if (!supported && settings.ways.has(sched::Way::kernel)) {
-    settings.ways.remove(sched::Way::kernel);
+  if (!supported && settings.mechanisms.has(Mechanism::kernel)) {
+    settings.mechanisms.remove(Mechanism::kernel);
     log_info("without the mechanism kernel: {}", driver_.no_kernel);
   }
   return settings;
@@ -114,8 +114,8 @@ Status Daemon::recover() {
   }
   for (const JournalEntry& entry : left.entries) {
     // Agents have started theirs when the connection ended; the Controller's are looked after.
-    if (const auto mechanism = sched::info(entry.way).mechanism) {
-      outside_->start_leftover(entry.process, *mechanism);
+    if (!is_inside(entry.mechanism)) {
+      outside_->start_leftover(entry.process, entry.mechanism);
     } else {
       log_info("process {} was stopped by its agent when the daemon before ended",
                entry.process.pid);
@@ -127,7 +127,7 @@ Status Daemon::recover() {
 Status Daemon::open_socket() {
   peers_ = TRY(Peers::create(
       *loop_, directory_.socket, config_.socket_mode, config_.limits,
-      [this](Peer& peer, const control::Header& header, std::span<const u8> message,
+      [this](Peer& peer, const wire::Header& header, std::span<const u8> message,
              std::vector<UniqueFd> files) {
         return on_message(peer, header, message, std::move(files));
       },
@@ -140,9 +140,9 @@ Status Daemon::open_socket() {
   return ok();
 }
 
-bool Daemon::on_message(Peer& peer, const control::Header& header, std::span<const u8> message,
+bool Daemon::on_message(Peer& peer, const wire::Header& header, std::span<const u8> message,
                         std::vector<UniqueFd> files) {
-  const bool from_client = header.kind >= control::Kind::status;
+  const bool from_client = header.kind >= wire::Kind::status;
   if (from_client) {
     return files.empty() && clients_->on_message(peer, header, message);
   }
@@ -185,14 +185,14 @@ void Daemon::on_answer(ProcessId process, const sched::Answer& answer) {
 }
 
 void Daemon::carry_out(const Order& order) {
-  const discover::ProcessKey* key = processes_->key_of(order.process);
+  const ProcessKey* key = processes_->key_of(order.process);
   if (key == nullptr) {
     return;  // it has just ended
   }
-  if (order.verb == Verb::stop && !is_kernel(order.way)) {
-    journal_->add({*key, order.way});
+  if (order.verb == Verb::stop && order.mechanism != Mechanism::kernel) {
+    journal_->add({*key, order.mechanism});
   }
-  if (is_inside(order.way)) {
+  if (is_inside(order.mechanism)) {
     agents_->carry_out(order);
   } else {
     outside_->carry_out(order, *key);
@@ -204,7 +204,7 @@ std::optional<sched::Activity> Daemon::activity(ProcessId process) {
 }
 
 void Daemon::runs_again(ProcessId process) {
-  if (const discover::ProcessKey* key = processes_->key_of(process)) {
+  if (const ProcessKey* key = processes_->key_of(process)) {
     journal_->remove(*key);
   }
   agents_->on_runs_again(process);
@@ -233,8 +233,7 @@ void Daemon::update_board() {
   }
   ward_.board->deadline_ns.store(deadline);
   if (deadline != 0 && ward_.board->guardian_sleeps.load()) {
-    const u64 one = 1;
-    [[maybe_unused]] const ssize_t written = ::write(ward_.board_changed.get(), &one, sizeof one);
+    signal_event(ward_.board_changed.get());
   }
   board_deadline_ns_ = deadline;
 }

@@ -1,26 +1,23 @@
 #include "daemon/discovery.h"
 
 #include <poll.h>
-#include <sys/eventfd.h>
 
 #include <cerrno>
 
 #include "base/log.h"
-#include "kfd/os.h"
+#include "libc/eventfd.h"
+#include "os/os.h"
 
 namespace gp::daemon {
-
-using discover::ProcessKey;
 
 Result<std::unique_ptr<Discovery>> Discovery::start(Loop& loop,
                                                     const discover::ClassConfig& classes,
                                                     Handlers handlers) {
   std::unique_ptr<Discovery> discovery(new Discovery(loop, classes, std::move(handlers)));
-  discovery->watch_ = TRY(discover::Watch::create(kfd::system_os(), {}));
-  const auto snapshot =
-      TRY(discover::take_snapshot(kfd::system_os(), {}, classes, {.debugfs = false}));
+  discovery->watch_ = TRY(discover::Watch::create(system_os(), {}));
+  const auto snapshot = TRY(discover::take_snapshot(system_os(), {}, classes, {.debugfs = false}));
   discovery->handlers_.on_nodes(snapshot.nodes);
-  discovery->wake_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  discovery->wake_.reset(make_event());
   if (!discovery->wake_) {
     return Error{errno, "eventfd", ""};
   }
@@ -40,10 +37,7 @@ Discovery::~Discovery() {
   }
 }
 
-void Discovery::wake() {
-  const u64 one = 1;
-  [[maybe_unused]] const ssize_t written = ::write(wake_.get(), &one, sizeof one);
-}
+void Discovery::wake() { signal_event(wake_.get()); }
 
 void Discovery::covered(const ProcessKey& key, bool is) {
   {
@@ -66,8 +60,7 @@ void Discovery::run() {
   for (;;) {
     pollfd ready[] = {{watch_->fd(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
     ::poll(ready, 2, -1);
-    u64 count = 0;
-    [[maybe_unused]] const ssize_t got = ::read(wake_.get(), &count, sizeof count);
+    clear_event(wake_.get());
     {
       const std::lock_guard lock(mutex_);
       if (ending_) {
@@ -121,7 +114,7 @@ void Discovery::tell(const std::set<ProcessKey>& changed, const std::set<Process
     const std::lock_guard lock(mutex_);
     classes = classes_;
   }
-  const auto snapshot = discover::take_snapshot(kfd::system_os(), {}, classes, {.debugfs = false});
+  const auto snapshot = discover::take_snapshot(system_os(), {}, classes, {.debugfs = false});
   for (const ProcessKey& key : changed) {
     SeenProcess seen;
     seen.process.key = key;

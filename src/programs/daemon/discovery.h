@@ -39,7 +39,7 @@ class Discovery {
   ~Discovery();
 
   // The agent of this process tells of its queues: no need to look.
-  void covered(const discover::ProcessKey& key, bool is);
+  void covered(const ProcessKey& key, bool is);
   // Looks at all processes again with other rules.
   void set_classes(const discover::ClassConfig& classes);
 
@@ -50,20 +50,19 @@ class Discovery {
   void run();
   void wake();
   void look();
-  void take_wishes(std::set<discover::ProcessKey>& changed);
-  void tell(const std::set<discover::ProcessKey>& changed,
-            const std::set<discover::ProcessKey>& appeared);
+  void take_wishes(std::set<ProcessKey>& changed);
+  void tell(const std::set<ProcessKey>& changed, const std::set<ProcessKey>& appeared);
 
   Loop& loop_;
   Handlers handlers_;
   std::unique_ptr<discover::Watch> watch_;
-  std::map<discover::ProcessKey, Queues> known_;
+  std::map<ProcessKey, Queues> known_;
   UniqueFd wake_;
   std::thread thread_;
 
   std::mutex mutex_;  // over what follows
   discover::ClassConfig classes_;
-  std::vector<std::pair<discover::ProcessKey, bool>> covered_;
+  std::vector<std::pair<ProcessKey, bool>> covered_;
   bool look_at_all_ = false;
   bool ending_ = false;
 };

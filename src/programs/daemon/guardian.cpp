@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -15,6 +14,7 @@
 
 #include "base/log.h"
 #include "daemon/loop.h"
+#include "libc/eventfd.h"
 
 namespace gp::daemon {
 namespace {
@@ -23,7 +23,7 @@ constexpr u64 kMs = 1'000'000;
 constexpr u64 kGraceNs = 250 * kMs;         // a busy machine is not a stuck daemon
 constexpr u64 kQuickDeathNs = 1'000 * kMs;  // a daemon that lived shorter never worked
 constexpr int kMostQuickDeaths = 5;
-constexpr int kPassedOn[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};
+constexpr int kPassedOn[] = {SIGTERM, SIGINT, SIGHUP};
 
 struct Guardian {
   Board* board = nullptr;
@@ -53,7 +53,7 @@ Result<Guardian> prepare() {
   const sigset_t signals = passed_on();
   ::sigprocmask(SIG_BLOCK, &signals, nullptr);
   guardian.signals.reset(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
-  guardian.board_changed.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  guardian.board_changed.reset(make_event());
   int ends[2];
   if (!guardian.signals || !guardian.board_changed || ::pipe2(ends, O_CLOEXEC) != 0) {
     return Error{errno, "prepare the guardian", ""};
@@ -122,9 +122,7 @@ int watch(Guardian& guardian) {
       pass_signals_on(guardian);
     }
     if (ready[2].revents != 0) {
-      u64 count = 0;
-      [[maybe_unused]] const ssize_t got =
-          ::read(guardian.board_changed.get(), &count, sizeof count);
+      clear_event(guardian.board_changed.get());
     }
     const u64 deadline = guardian.board->deadline_ns.load();
     if (deadline != 0 && monotonic_ns() > deadline + kGraceNs) {

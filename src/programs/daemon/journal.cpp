@@ -15,9 +15,9 @@
 namespace gp::daemon {
 
 struct Journal::Record {
-  static constexpr u32 kMagic = 0x326e726a;  // "jrn2": another when sched::Way gets other numbers
+  static constexpr u32 kMagic = 0x336e726a;  // "jrn3": another when Mechanism gets other numbers
   u32 magic = 0;                             // 0: free
-  u32 way = 0;
+  u32 mechanism = 0;
   i64 pid = 0;
   u64 start_time = 0;
   u64 checksum = 0;
@@ -25,7 +25,7 @@ struct Journal::Record {
   // FNV-1a over the content and the place, so that neither a torn nor a misplaced record passes.
   u64 checksum_at(u64 index) const {
     u64 sum = 0xcbf29ce484222325;
-    for (const u64 value : {index, u64{magic}, u64{way}, static_cast<u64>(pid), start_time}) {
+    for (const u64 value : {index, u64{magic}, u64{mechanism}, static_cast<u64>(pid), start_time}) {
       for (int shift = 0; shift < 64; shift += 8) {
         sum = (sum ^ ((value >> shift) & 0xff)) * 0x100000001b3;
       }
@@ -63,9 +63,9 @@ Result<std::unique_ptr<Journal>> Journal::open(const std::string& path, JournalC
       continue;
     }
     if (record.magic == Record::kMagic && record.checksum == record.checksum_at(i) &&
-        record.way < sched::kWays && record.pid > 0) {
+        is_mechanism(record.mechanism) && record.pid > 0) {
       left.entries.push_back({{static_cast<pid_t>(record.pid), record.start_time},
-                              static_cast<sched::Way>(record.way)});
+                              static_cast<Mechanism>(record.mechanism)});
     } else {
       ++left.damaged;
     }
@@ -84,7 +84,7 @@ void Journal::add(const JournalEntry& entry) {
     if (!record.is_free() && !same) {
       continue;
     }
-    record.way = static_cast<u32>(entry.way);
+    record.mechanism = static_cast<u32>(entry.mechanism);
     record.pid = entry.process.pid;
     record.start_time = entry.process.start_time;
     record.magic = Record::kMagic;
@@ -96,7 +96,7 @@ void Journal::add(const JournalEntry& entry) {
   log_warning("the journal is full: process {} is stopped without an entry", entry.process.pid);
 }
 
-void Journal::remove(const discover::ProcessKey& process) {
+void Journal::remove(const ProcessKey& process) {
   for (u32 i = 0; i < kEntries; ++i) {
     Record& record = records_[i];
     if (record.pid == process.pid && record.start_time == process.start_time) {

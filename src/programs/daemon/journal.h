@@ -13,13 +13,13 @@
 
 #include "base/result.h"
 #include "discover/snapshot.h"
-#include "sched/ways.h"
+#include "model/mechanism.h"
 
 namespace gp::daemon {
 
 struct JournalEntry {
-  discover::ProcessKey process;
-  sched::Way way = sched::Way::self_debug;
+  ProcessKey process;
+  Mechanism mechanism = Mechanism::self_debug;
 };
 
 struct JournalContent {
@@ -38,7 +38,7 @@ class Journal {
   ~Journal();
 
   void add(const JournalEntry& entry);
-  void remove(const discover::ProcessKey& process);
+  void remove(const ProcessKey& process);
 
  private:
   struct Record;

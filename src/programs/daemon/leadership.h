@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/types.h"
+#include "libc/types.h"
 
 namespace gp::daemon {
 
@@ -37,7 +37,7 @@ class Leadership {
   void run(const Loop& loop);
 
  private:
-  static constexpr u32 kMostThreads = 4;  // beyond, the loop waits for the slow ones
+  static constexpr u32 kMostThreads = 4;  // if all are in slow calls, the loop waits
 
   std::mutex lead_;
   std::atomic<u32> waiting_{0};  // threads that will take the lead when they can

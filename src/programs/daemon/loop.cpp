@@ -1,40 +1,30 @@
 #include "daemon/loop.h"
 
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/timerfd.h>
-#include <time.h>
 
 #include <array>
 #include <cerrno>
 
-namespace gp::daemon {
+#include "libc/eventfd.h"
 
-u64 monotonic_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<u64>(now.tv_sec) * 1'000'000'000 + static_cast<u64>(now.tv_nsec);
-}
+namespace gp::daemon {
 
 Result<std::unique_ptr<Loop>> Loop::create() {
   auto loop = std::make_unique<Loop>();
   loop->epoll_.reset(::epoll_create1(EPOLL_CLOEXEC));
   loop->timer_.reset(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
-  loop->posted_signal_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  loop->posted_signal_.reset(make_event());
   if (!loop->epoll_ || !loop->timer_ || !loop->posted_signal_) {
     return Error{errno, "cannot make the event loop", ""};
   }
   Loop* self = loop.get();
-  const auto drain = [](int fd) {
-    u64 count = 0;
-    return ::read(fd, &count, sizeof count) == sizeof count;
-  };
-  TRY(loop->add(self->timer_.get(), EPOLLIN, [self, drain](u32) {
-    drain(self->timer_.get());
+  TRY(loop->add(self->timer_.get(), EPOLLIN, [self](u32) {
+    clear_event(self->timer_.get());
     self->timer_at_ns_.reset();
   }));
-  TRY(loop->add(self->posted_signal_.get(), EPOLLIN, [self, drain](u32) {
-    drain(self->posted_signal_.get());
+  TRY(loop->add(self->posted_signal_.get(), EPOLLIN, [self](u32) {
+    clear_event(self->posted_signal_.get());
     self->run_posted();
   }));
   return loop;
@@ -86,8 +76,7 @@ void Loop::post(std::function<void()> work) {
     const std::lock_guard lock(mutex_);
     posted_.push_back(std::move(work));
   }
-  const u64 one = 1;
-  [[maybe_unused]] const ssize_t written = ::write(posted_signal_.get(), &one, sizeof one);
+  signal_event(posted_signal_.get());
 }
 
 void Loop::run_posted() {

@@ -10,12 +10,11 @@
 #include <vector>
 
 #include "base/result.h"
-#include "base/types.h"
 #include "base/unique_fd.h"
+#include "libc/clock.h"
+#include "libc/types.h"
 
 namespace gp::daemon {
-
-u64 monotonic_ns();
 
 class Loop {
  public:

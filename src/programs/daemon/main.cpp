@@ -3,9 +3,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include <cerrno>
-#include <cstdio>
-
+#include "base/exit_code.h"
 #include "base/log.h"
 #include "config/config.h"
 #include "daemon/daemon.h"
@@ -15,8 +13,6 @@
 
 namespace gp::daemon {
 namespace {
-
-constexpr int kExitFailed = 1, kExitUsage = 2, kExitPermission = 4;
 
 // Each agent costs a few descriptors.
 void raise_descriptor_limit() {
@@ -29,7 +25,7 @@ void raise_descriptor_limit() {
 
 int report(const Error& error) {
   log_error("{}", error.message());
-  return error.code == EPERM || error.code == EACCES ? kExitPermission : kExitFailed;
+  return exit_code_of(error);
 }
 
 // In the guardian's child. The lock on the directory is taken here: it ends with the daemon.
@@ -56,17 +52,12 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
   ::umask(022);
-  const Result<Options> options = parse_options(argc, argv);
-  if (!options) {
-    std::fprintf(stderr, "gpreemptd: %s\n", options.error().message().c_str());
-    return kExitUsage;
+  const Options options = parse_options(argc, argv);
+  if (options.exit_code) {
+    return *options.exit_code;
   }
-  if (options->help || options->version) {
-    std::fputs(options->help ? help_text().c_str() : "gpreemptd " GPREEMPT_VERSION "\n", stdout);
-    return 0;
-  }
-  set_log_level(options->log_level);
-  return run(*options);
+  set_log_level(options.log_level);
+  return run(options);
 }
 
 }  // namespace

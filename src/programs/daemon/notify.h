@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "base/types.h"
+#include "libc/types.h"
 
 namespace gp::daemon {
 

@@ -1,10 +1,10 @@
 // The command line of gpreemptd.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/log.h"
-#include "base/result.h"
 
 namespace gp::daemon {
 
@@ -12,11 +12,10 @@ struct Options {
   std::string config;  // empty: the default file if it is there, else the defaults
   std::string socket;
   LogLevel log_level = LogLevel::info;
-  bool help = false;
-  bool version = false;
+  // The program is to end with this code: the user was shown what they asked for, or their mistake.
+  std::optional<int> exit_code;
 };
 
-Result<Options> parse_options(int argc, char** argv);
-std::string help_text();
+Options parse_options(int argc, const char* const* argv);
 
 }  // namespace gp::daemon

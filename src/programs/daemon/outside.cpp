@@ -16,12 +16,14 @@ using sched::Verb;
 
 namespace {
 
-mechanism::LeaseOptions lease_options(const Order& order, u64 called_ns) {
-  constexpr u64 kLeastNs = 1'000'000;
+mechanism::Clock::time_point time_point(u64 monotonic_ns) {
+  return mechanism::Clock::time_point(std::chrono::nanoseconds(monotonic_ns));
+}
+
+mechanism::LeaseOptions lease_options(const Order& order) {
   mechanism::LeaseOptions options;
-  options.duration = std::chrono::nanoseconds(
-      order.deadline_ns > called_ns ? order.deadline_ns - called_ns : kLeastNs);
-  options.mechanism = sched::info(order.way).mechanism;
+  options.deadline = time_point(order.deadline_ns);
+  options.mechanism = order.mechanism;
   options.stop.report_queues = false;
   return options;
 }
@@ -55,7 +57,7 @@ Outside::~Outside() {
   loop_.remove(events_);
 }
 
-void Outside::submit(const discover::ProcessKey& process, Work work) {
+void Outside::submit(const ProcessKey& process, Work work) {
   const std::lock_guard lock(mutex_);
   Strand& strand = strands_[process];
   strand.work.push_back(std::move(work));
@@ -78,7 +80,7 @@ void Outside::run_thread() {
     if (ready_.empty()) {
       return;
     }
-    const discover::ProcessKey process = ready_.front();
+    const ProcessKey process = ready_.front();
     ready_.pop_front();
     Strand& strand = strands_[process];
     strand.active = true;
@@ -93,16 +95,19 @@ void Outside::run_thread() {
   }
 }
 
-void Outside::carry_out(const Order& order, const discover::ProcessKey& key) {
-  if (is_kernel(order.way) && (order.verb == Verb::stop || order.verb == Verb::start)) {
+void Outside::carry_out(const Order& order, const ProcessKey& key) {
+  if (order.verb == Verb::stop) {
+    const std::lock_guard lock(mutex_);
+    early_extensions_.erase(order.process);  // of a stop that failed
+  }
+  if (order.mechanism == Mechanism::kernel &&
+      (order.verb == Verb::stop || order.verb == Verb::start)) {
     collected_.push_back({order, key});
     return;
   }
   submit(key, [this, order, key] {
     switch (order.verb) {
-      case Verb::prepare:
-        answer(order, controller_->prepare(key, sched::info(order.way).mechanism));
-        break;
+      case Verb::prepare: answer(order, controller_->prepare(key, order.mechanism)); break;
       case Verb::stop: stop(order, key); break;
       case Verb::start: start(order); break;
       case Verb::extend: extend(order); break;
@@ -110,11 +115,10 @@ void Outside::carry_out(const Order& order, const discover::ProcessKey& key) {
   });
 }
 
-void Outside::stop(const Order& order, const discover::ProcessKey& key) {
+void Outside::stop(const Order& order, const ProcessKey& key) {
   const u64 called_ns = monotonic_ns();
-  const mechanism::LeaseOptions options = lease_options(order, called_ns);
   const mechanism::Target target{key, {}};
-  const auto report = controller_->stop({&target, 1}, options);
+  const auto report = controller_->stop({&target, 1}, lease_options(order));
   if (!report) {
     answer(order, report.error());
     return;
@@ -123,14 +127,16 @@ void Outside::stop(const Order& order, const discover::ProcessKey& key) {
 }
 
 void Outside::stopped(const Order& order, u64 called_ns, const mechanism::LeaseReport& report) {
+  std::optional<u64> later_ns;
   {
     const std::lock_guard lock(mutex_);
     leases_[order.process] = report.lease;
+    if (const auto extension = early_extensions_.extract(order.process)) {
+      later_ns = extension.mapped();
+    }
   }
-  // The engine counts the lease from now on.
-  const u64 lasts_ns = lease_options(order, called_ns).duration.count();
-  const Status extended = controller_->extend(
-      report.lease, std::chrono::nanoseconds(lasts_ns + monotonic_ns() - called_ns));
+  const Status extended =
+      later_ns ? controller_->extend(report.lease, time_point(*later_ns)) : ok();
   Answer done;
   done.driver_enter_ns = called_ns + report.times.before_ns;
   done.driver_leave_ns = done.driver_enter_ns + report.times.driver_ns;
@@ -138,80 +144,62 @@ void Outside::stopped(const Order& order, u64 called_ns, const mechanism::LeaseR
 }
 
 void Outside::start(const Order& order) {
+  answer(order, or_gone(controller_->start(take_lease(order.process))));
+}
+
+// The stops are of other processes than the starts, for the engine gives a process one order at a
+// time: one driver call for all of them.
+void Outside::carry_out_together(std::span<const Collected> orders) {
+  const u64 called_ns = monotonic_ns();
+  std::vector<Order> stops, starts;
+  std::vector<mechanism::Target> targets;
+  std::vector<LeaseId> leases;
+  for (const Collected& each : orders) {
+    if (each.order.verb == Verb::stop) {
+      stops.push_back(each.order);
+      targets.push_back({each.key, {}});
+    } else {
+      starts.push_back(each.order);
+      leases.push_back(take_lease(each.order.process));
+    }
+  }
+  mechanism::Controller::Swapped results;
+  if (stops.empty()) {
+    results.started = controller_->start_each(leases);
+  } else {
+    results = controller_->swap_each(targets, lease_options(stops.front()), leases);
+  }
+  for (std::size_t i = 0; i < stops.size(); ++i) {
+    if (results.stopped[i]) {
+      stopped(stops[i], called_ns, *results.stopped[i]);
+    } else {
+      answer(stops[i], results.stopped[i].error());
+    }
+  }
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    answer(starts[i], or_gone(results.started[i]));
+  }
+}
+
+// 0, which no lease is: it has ended by itself.
+LeaseId Outside::take_lease(ProcessId process) {
+  const std::lock_guard lock(mutex_);
+  const auto node = leases_.extract(process);
+  return node.empty() ? LeaseId{0} : node.mapped();
+}
+
+void Outside::extend(const Order& order) {
   LeaseId lease = 0;
   {
     const std::lock_guard lock(mutex_);
     const auto found = leases_.find(order.process);
     if (found == leases_.end()) {
-      answer(order, ok());  // it has ended by itself
-      return;
-    }
-    lease = found->second;
-    leases_.erase(found);
-  }
-  answer(order, or_gone(controller_->start(lease)));
-}
-
-// Stops first: online work waits for them. They are of other processes than the starts, for the
-// engine gives a process one order at a time.
-void Outside::carry_out_together(std::span<const Collected> orders) {
-  std::vector<Collected> stops, starts;
-  for (const Collected& each : orders) {
-    (each.order.verb == Verb::stop ? stops : starts).push_back(each);
-  }
-  if (!stops.empty()) {
-    stop_together(stops);
-  }
-  if (!starts.empty()) {
-    start_together(starts);
-  }
-}
-
-void Outside::stop_together(std::span<const Collected> orders) {
-  const u64 called_ns = monotonic_ns();
-  std::vector<mechanism::Target> targets;
-  for (const Collected& each : orders) {
-    targets.push_back({each.key, {}});
-  }
-  const auto reports =
-      controller_->stop_each(targets, lease_options(orders.front().order, called_ns));
-  for (std::size_t i = 0; i < orders.size(); ++i) {
-    if (reports[i]) {
-      stopped(orders[i].order, called_ns, *reports[i]);
-    } else {
-      answer(orders[i].order, reports[i].error());
-    }
-  }
-}
-
-void Outside::start_together(std::span<const Collected> orders) {
-  std::vector<LeaseId> leases;
-  for (const Collected& each : orders) {
-    const std::lock_guard lock(mutex_);
-    const auto found = leases_.find(each.order.process);
-    leases.push_back(found == leases_.end() ? LeaseId{0}
-                                            : found->second);  // 0: has ended by itself
-    leases_.erase(each.order.process);
-  }
-  const std::vector<Status> results = controller_->start_each(leases);
-  for (std::size_t i = 0; i < orders.size(); ++i) {
-    answer(orders[i].order, or_gone(results[i]));
-  }
-}
-
-void Outside::extend(const Order& order) {
-  const u64 now_ns = monotonic_ns();
-  LeaseId lease = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto found = leases_.find(order.process);
-    if (found == leases_.end() || order.deadline_ns <= now_ns) {
+      early_extensions_[order.process] = order.deadline_ns;  // the driver is at the stop yet
       return;
     }
     lease = found->second;
   }
-  const Status status =
-      controller_->extend(lease, std::chrono::nanoseconds(order.deadline_ns - now_ns));
+  const Status status = controller_->extend(lease, time_point(order.deadline_ns));
   if (!status) {
     log_debug("lease not extended: {}", status.error().message());  // its end is reported apart
   }
@@ -242,7 +230,7 @@ void Outside::take_events() {
   }
 }
 
-void Outside::let_go(const discover::ProcessKey& key, std::function<void()> done) {
+void Outside::let_go(const ProcessKey& key, std::function<void()> done) {
   submit(key, [this, key, done = std::move(done)] {
     if (const Status left = controller_->let_go(key); !left) {
       log_debug("still attached to process {}: {}", key.pid, left.error().message());
@@ -251,11 +239,11 @@ void Outside::let_go(const discover::ProcessKey& key, std::function<void()> done
   });
 }
 
-void Outside::start_leftover(const discover::ProcessKey& key, mechanism::Id id) {
-  submit(key, [key, id] {
+void Outside::start_leftover(const ProcessKey& key, Mechanism mechanism) {
+  submit(key, [key, mechanism] {
     mechanism::AttachOptions options;
     options.take_over = true;
-    auto attachment = mechanism::attach(id, key, options);
+    auto attachment = mechanism::attach(mechanism, key, options);
     if (!attachment) {
       log_info("process {}, left stopped by a daemon before: {}", key.pid,
                attachment.error().message());

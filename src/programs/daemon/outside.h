@@ -3,7 +3,10 @@
 // other in their order; different processes do not wait for each other.
 //
 // Stops and starts by `kernel` are collected instead, until somebody takes them and carries them
-// out together: one driver call stops all, and the thread that has decided can make it.
+// out together: one driver call for all of them, and the thread that has decided can make it.
+//
+// The engine alone counts leases: an order has an absolute deadline, which the Controller keeps as
+// it is. An extension that comes while the driver is at the stop is kept for the lease to be.
 #pragma once
 
 #include <condition_variable>
@@ -34,11 +37,11 @@ class Outside {
   Outside& operator=(const Outside&) = delete;
   ~Outside();  // ends all leases
 
-  void carry_out(const sched::Order& order, const discover::ProcessKey& key);
+  void carry_out(const sched::Order& order, const ProcessKey& key);
 
   struct Collected {
     sched::Order order;
-    discover::ProcessKey key;
+    ProcessKey key;
   };
   bool has_collected() const { return !collected_.empty(); }  // loop's thread
   std::vector<Collected> take_collected() { return std::exchange(collected_, {}); }
@@ -47,9 +50,9 @@ class Outside {
 
   // Detaches from the process after what has been ordered before, unless it is stopped; then
   // `done`, in the loop's thread and before the answer to whatever was ordered later.
-  void let_go(const discover::ProcessKey& key, std::function<void()> done);
+  void let_go(const ProcessKey& key, std::function<void()> done);
   // Starts what a daemon before us has left stopped.
-  void start_leftover(const discover::ProcessKey& key, mechanism::Id mechanism);
+  void start_leftover(const ProcessKey& key, Mechanism mechanism);
 
  private:
   static constexpr u32 kMostThreads = 8;
@@ -62,13 +65,12 @@ class Outside {
   Outside(Loop& loop, Answered answered, Ended ended)
       : loop_(loop), answered_(std::move(answered)), ended_(std::move(ended)) {}
   // What concerns one process is done one after the other.
-  void submit(const discover::ProcessKey& process, Work work);
+  void submit(const ProcessKey& process, Work work);
   void run_thread();
-  void stop(const sched::Order& order, const discover::ProcessKey& key);
+  void stop(const sched::Order& order, const ProcessKey& key);
   void start(const sched::Order& order);
   void extend(const sched::Order& order);
-  void stop_together(std::span<const Collected> orders);
-  void start_together(std::span<const Collected> orders);
+  mechanism::LeaseId take_lease(sched::ProcessId process);
   void stopped(const sched::Order& order, u64 called_ns, const mechanism::LeaseReport& report);
   void answer(const sched::Order& order, const Status& status, sched::Answer answer = {});
   void take_events();
@@ -82,9 +84,11 @@ class Outside {
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::map<discover::ProcessKey, Strand> strands_;
-  std::deque<discover::ProcessKey> ready_;  // strands with work that no thread is at
+  std::map<ProcessKey, Strand> strands_;
+  std::deque<ProcessKey> ready_;  // strands with work that no thread is at
   std::map<sched::ProcessId, mechanism::LeaseId> leases_;
+  // Deadlines of stops that were extended before the driver had made them.
+  std::map<sched::ProcessId, u64> early_extensions_;
   std::vector<std::thread> threads_;
   u32 idle_threads_ = 0;
   bool ending_ = false;

@@ -13,22 +13,22 @@ Result<std::unique_ptr<PageMapping>> PageMapping::map(int memfd) {
   const int seals = ::fcntl(memfd, F_GET_SEALS);
   constexpr int kNeeded = F_SEAL_SHRINK | F_SEAL_GROW;
   if (seals < 0 || (seals & kNeeded) != kNeeded || ::fstat(memfd, &status) != 0 ||
-      status.st_size != static_cast<off_t>(control::kPageBytes)) {
+      status.st_size != static_cast<off_t>(wire::kPageBytes)) {
     return Error{EINVAL, "the agent's page is no sealed memfd of the right size", ""};
   }
-  void* memory = ::mmap(nullptr, control::kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, memfd, 0);
+  void* memory = ::mmap(nullptr, wire::kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, memfd, 0);
   if (memory == MAP_FAILED) {
     return Error{errno, "cannot map the agent's page", ""};
   }
-  auto* page = static_cast<control::Page*>(memory);
+  auto* page = static_cast<wire::Page*>(memory);
   std::unique_ptr<PageMapping> mapping(new PageMapping(page));
-  if (page->magic != control::kPageMagic || page->version != control::Page{}.version) {
+  if (page->magic != wire::kPageMagic || page->version != wire::Page{}.version) {
     return Error{EPROTO, "the agent's page is of another version", ""};
   }
   return mapping;
 }
 
-PageMapping::~PageMapping() { ::munmap(page_, control::kPageBytes); }
+PageMapping::~PageMapping() { ::munmap(page_, wire::kPageBytes); }
 
 sched::Activity PageMapping::activity() const {
   sched::Activity activity;

@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "base/result.h"
-#include "control/page.h"
 #include "sched/tables.h"
+#include "wire/page.h"
 
 namespace gp::daemon {
 
@@ -22,8 +22,8 @@ class PageMapping {
   void set_deadline(u64 deadline_ns);
 
  private:
-  explicit PageMapping(control::Page* page) : page_(page) {}
-  control::Page* page_;
+  explicit PageMapping(wire::Page* page) : page_(page) {}
+  wire::Page* page_;
 };
 
 }  // namespace gp::daemon

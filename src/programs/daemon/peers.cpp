@@ -14,11 +14,10 @@ namespace gp::daemon {
 namespace {
 
 // Text costs the daemon much more than a client that asks for it.
-double cost_of(const std::optional<control::Header>& header) {
-  using control::Kind;
-  const bool dear = header && (header->kind == Kind::status || header->kind == Kind::trace ||
-                               header->kind == Kind::reload);
-  return dear ? 20 : 1;
+double cost_of(const std::optional<wire::Header>& header) {
+  using wire::Kind;
+  const bool is_text = header && (header->kind == Kind::status || header->kind == Kind::trace);
+  return is_text ? 20 : 1;
 }
 
 }  // namespace
@@ -29,7 +28,7 @@ Peers::Peers(Loop& loop, const config::Limits& limits, OnMessage on_message, OnC
       on_message_(std::move(on_message)),
       on_closed_(std::move(on_closed)),
       spare_(::open("/dev/null", O_RDONLY | O_CLOEXEC)),
-      buffer_(control::kMaxMessage) {}
+      buffer_(wire::kMaxMessage) {}
 
 Result<std::unique_ptr<Peers>> Peers::create(Loop& loop, const std::string& path, mode_t mode,
                                              const config::Limits& limits, OnMessage on_message,
@@ -78,12 +77,8 @@ void Peers::accept_one() {
     return;  // closed: it may try again
   }
   ::fcntl(socket->get(), F_SETFL, O_NONBLOCK);
-  ucred credentials{};
-  socklen_t size = sizeof credentials;
-  ::getsockopt(socket->get(), SOL_SOCKET, SO_PEERCRED, &credentials, &size);
   auto peer = std::make_unique<Peer>();
   peer->id = next_++;
-  peer->gid = credentials.gid;
   peer->socket = std::move(*socket);
   peer->who = std::move(*who);
   const PeerId id = peer->id;
@@ -138,7 +133,7 @@ void Peers::read_from(PeerId id) {
     const u64 now = monotonic_ns();
     const double rate = limits_.messages_per_second;
     const std::span<const u8> message(buffer_.data(), received->size);
-    const auto header = control::header_of(message);
+    const auto header = wire::header_of(message);
     const bool too_many = peer->messages.next_ns(now, rate, 2 * rate) > now;
     peer->messages.take(now, rate, 2 * rate, cost_of(header));
     if (too_many || received->truncated || !header ||
@@ -191,21 +186,21 @@ void Peers::send(PeerId id, std::span<const u8> message) {
 }
 
 void Peers::send_text(PeerId id, std::string_view text, u32 sequence) {
-  for (const auto& message : control::text_messages(text, sequence)) {
+  for (const auto& message : wire::text_messages(text, sequence)) {
     send(id, message);
   }
 }
 
 void Peers::send_part(PeerId id, std::string_view full_part, u32 sequence) {
-  send(id, control::text_message(full_part, sequence));
+  send(id, wire::text_message(full_part, sequence));
 }
 
 void Peers::send_result(PeerId id, u32 sequence, int error, std::string_view text) {
-  control::ResultMessage result;
+  wire::ResultMessage result;
   result.header.sequence = sequence;
   result.error = -error;
-  control::set_text(result.text, text);
-  send(id, control::bytes_of(result));
+  wire::set_text(result.text, text);
+  send(id, wire::bytes_of(result));
 }
 
 }  // namespace gp::daemon

@@ -1,6 +1,7 @@
 // The daemon's socket and everybody connected to it. A peer can disturb only itself: what it sends
 // is bounded in size and rate, what it does not read is bounded, and so is the number of
-// connections of one user. Who a peer is says the kernel (SO_PEERCRED), not the peer.
+// connections of one user. The kernel says who a peer is (SO_PEERCRED), not
+// the peer.
 #pragma once
 
 #include <deque>
@@ -11,8 +12,8 @@
 #include <vector>
 
 #include "base/socket.h"
+#include "client/frame.h"
 #include "config/config.h"
-#include "control/frame.h"
 #include "daemon/loop.h"
 #include "sched/measures.h"
 
@@ -24,7 +25,6 @@ struct Peer {
   PeerId id = 0;
   UniqueFd socket;
   PeerIdentity who;
-  gid_t gid = 0;
   Loop::Token token = 0;
   sched::Allowance messages;
   std::deque<std::vector<u8>> outbox;
@@ -34,8 +34,8 @@ struct Peer {
 class Peers {
  public:
   // False: the message is not one, the peer is cut off.
-  using OnMessage = std::function<bool(Peer&, const control::Header&, std::span<const u8>,
-                                       std::vector<UniqueFd>)>;
+  using OnMessage =
+      std::function<bool(Peer&, const wire::Header&, std::span<const u8>, std::vector<UniqueFd>)>;
   using OnClosed = std::function<void(PeerId)>;
 
   static Result<std::unique_ptr<Peers>> create(Loop& loop, const std::string& path, mode_t mode,

@@ -12,13 +12,11 @@
 #include "base/log.h"
 #include "discover/classify.h"
 #include "discover/process_files.h"
-#include "kfd/os.h"
+#include "os/os.h"
 
 namespace gp::daemon {
 
 using discover::ClassSource;
-using discover::ProcessKey;
-using discover::WorkClass;
 using sched::ProcessId;
 
 namespace {
@@ -50,7 +48,7 @@ std::optional<ProcessId> Processes::find(pid_t pid) const {
 }
 
 Result<ProcessId> Processes::join(pid_t pid, uid_t uid, gid_t gid) {
-  const ProcessKey key = TRY(discover::process_key(kfd::system_os(), {}, pid));
+  const ProcessKey key = TRY(discover::process_key(system_os(), {}, pid));
   const ProcessId id = TRY(add(key, uid, gid));
   look_at(records_.at(id));
   return id;
@@ -59,7 +57,7 @@ Result<ProcessId> Processes::join(pid_t pid, uid_t uid, gid_t gid) {
 // What a rule of the configuration or the environment says; whose agent speaks for it is not seen
 // by discovery.
 void Processes::look_at(Record& record) const {
-  const auto facts = discover::read_process(kfd::system_os(), "/proc", record.key.pid, true);
+  const auto facts = discover::read_process(system_os(), "/proc", record.key.pid, true);
   if (!facts) {
     return;  // it has ended: its pidfd tells
   }

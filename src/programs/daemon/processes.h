@@ -16,7 +16,7 @@ namespace gp::daemon {
 
 // What a process, or somebody who governs it, said about it.
 struct ToldFacts {
-  std::optional<discover::WorkClass> work_class;
+  std::optional<WorkClass> work_class;
   std::optional<u32> priority;
   std::optional<u64> latency_target_ns;
   std::string tag, job;
@@ -44,7 +44,7 @@ class Processes {
   // The configuration has changed.
   void refresh();
 
-  const discover::ProcessKey* key_of(sched::ProcessId id) const;
+  const ProcessKey* key_of(sched::ProcessId id) const;
   std::optional<sched::ProcessId> find(pid_t pid) const;
   uid_t owner_of(sched::ProcessId id) const;
   // Whether a user may act on processes of others.
@@ -52,7 +52,7 @@ class Processes {
 
  private:
   struct Record {
-    discover::ProcessKey key;
+    ProcessKey key;
     uid_t uid = 0;
     gid_t gid = 0;
     UniqueFd pidfd;
@@ -60,7 +60,7 @@ class Processes {
     ToldFacts told;
     std::optional<discover::Process> seen;
   };
-  Result<sched::ProcessId> add(const discover::ProcessKey& key, uid_t uid, gid_t gid);
+  Result<sched::ProcessId> add(const ProcessKey& key, uid_t uid, gid_t gid);
   sched::ProcessFacts facts_of(const Record& record) const;
   void look_at(Record& record) const;
   void update(sched::ProcessId id);

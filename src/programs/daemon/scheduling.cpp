@@ -9,9 +9,9 @@
 #include <string_view>
 
 #include "base/log.h"
-#include "base/real_time.h"
-#include "base/short_slices.h"
 #include "daemon/loop.h"
+#include "libc/real_time.h"
+#include "libc/short_slices.h"
 
 namespace gp::daemon {
 namespace {

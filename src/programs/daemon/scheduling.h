@@ -1,5 +1,5 @@
 // How the threads that lead the loop are scheduled: online work waits for every microsecond they
-// do not run. They are real-time where that is wanted and permitted (base/real_time.h), and have
+// do not run. They are real-time where that is wanted and permitted (libc/real_time.h), and have
 // short slices in any case.
 #pragma once
 

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/real_time.h"
+#include "libc/real_time.h"
 
 namespace gp::daemon {
 namespace {
@@ -52,7 +52,7 @@ json job(const sched::JobReport& report) {
           {"id", report.id},
           {"pids", pids},
           {"uid", report.owner},
-          {"class", discover::name(report.work_class)},
+          {"class", gp::name(report.work_class)},
           {"priority", report.priority},
           {"state", report.state},
           {"busy", or_null(report.busy)},
@@ -128,7 +128,7 @@ std::string trace_json(std::span<const sched::TraceEvent> events) {
                    R"("pid":{},"value":{}}})"
                    "\n",
                    event.number, event.time_ns / 1000, event.time_ns % 1000,
-                   sched::name(event.kind), discover::name(event.work_class), event.job,
+                   sched::name(event.kind), gp::name(event.work_class), event.job,
                    event.pid == 0 ? "null" : std::to_string(event.pid), event.value);
   }
   return fmt::to_string(text);

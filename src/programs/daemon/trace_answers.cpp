@@ -44,10 +44,10 @@ void TraceAnswers::write_part(Answer& answer) {
   std::erase_if(events, [&](const auto& event) { return event.number >= answer.end; });
   answer.next = events.empty() ? answer.end : events.back().number + 1;
   answer.text += trace_json(events);
-  if (answer.text.size() >= control::kTextPerMessage) {
+  if (answer.text.size() >= wire::kTextPerMessage) {
     const std::string_view text = answer.text;
-    peers_->send_part(answer.peer, text.substr(0, control::kTextPerMessage), answer.sequence);
-    answer.text.erase(0, control::kTextPerMessage);
+    peers_->send_part(answer.peer, text.substr(0, wire::kTextPerMessage), answer.sequence);
+    answer.text.erase(0, wire::kTextPerMessage);
   }
 }
 

@@ -41,20 +41,20 @@ Result<gpreempt_context> make_context(const gpreempt_open_options* given) {
 
 }  // namespace
 
-std::optional<discover::WorkClass> work_class_of(u32 number) {
+std::optional<WorkClass> work_class_of(u32 number) {
   switch (number) {
-    case GPREEMPT_CLASS_OFFLINE: return discover::WorkClass::offline;
-    case GPREEMPT_CLASS_NORMAL: return discover::WorkClass::normal;
-    case GPREEMPT_CLASS_ONLINE: return discover::WorkClass::online;
+    case GPREEMPT_CLASS_OFFLINE: return WorkClass::offline;
+    case GPREEMPT_CLASS_NORMAL: return WorkClass::normal;
+    case GPREEMPT_CLASS_ONLINE: return WorkClass::online;
     default: return std::nullopt;
   }
 }
 
-u32 number_of(discover::WorkClass work_class) {
+u32 number_of(WorkClass work_class) {
   switch (work_class) {
-    case discover::WorkClass::offline: return GPREEMPT_CLASS_OFFLINE;
-    case discover::WorkClass::normal: return GPREEMPT_CLASS_NORMAL;
-    case discover::WorkClass::online: return GPREEMPT_CLASS_ONLINE;
+    case WorkClass::offline: return GPREEMPT_CLASS_OFFLINE;
+    case WorkClass::normal: return GPREEMPT_CLASS_NORMAL;
+    case WorkClass::online: return GPREEMPT_CLASS_ONLINE;
   }
   return 0;
 }
@@ -69,27 +69,26 @@ u32 number_of(discover::QueueType type) {
   return GPREEMPT_QUEUE_UNKNOWN;
 }
 
-Result<std::optional<mechanism::Id>> mechanism_named(const char* name) {
+Result<std::optional<Mechanism>> mechanism_named(const char* name) {
   if (name == nullptr) {
-    return std::optional<mechanism::Id>{};
+    return std::optional<Mechanism>{};
   }
-  if (const mechanism::Info* info = mechanism::find(name)) {
-    return std::optional{info->id};
+  if (const MechanismInfo* info = find_mechanism(name)) {
+    return std::optional{info->mechanism};
   }
   std::string names;
-  for (const mechanism::Info& info : mechanism::table()) {
+  for (const MechanismInfo& info : kMechanisms) {
     names += names.empty() ? "" : ", ";
     names += info.name;
   }
   return Error{EINVAL, fmt::format("mechanism '{}'", name), "there are: " + names};
 }
 
-Result<discover::ProcessKey> find_process(const gpreempt_context& context, pid_t pid,
-                                          u64 start_time) {
+Result<ProcessKey> find_process(const gpreempt_context& context, pid_t pid, u64 start_time) {
   if (pid <= 0) {
     return Error{ESRCH, fmt::format("process {}", pid), "a pid is positive"};
   }
-  const auto key = TRY(discover::process_key(kfd::system_os(), context.paths, pid));
+  const auto key = TRY(discover::process_key(system_os(), context.paths, pid));
   if (start_time != 0 && start_time != key.start_time) {
     return Error{ESRCH, fmt::format("process {} that started at {}", pid, start_time),
                  "it has ended; its pid belongs to another process now"};

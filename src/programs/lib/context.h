@@ -27,7 +27,7 @@ struct LeaseRecord {
 // lease can be asked how it is after the context was closed.
 class Leases {
  public:
-  Status prepare(const discover::ProcessKey& process, std::optional<mechanism::Id> mechanism);
+  Status prepare(const ProcessKey& process, std::optional<Mechanism> mechanism);
   Result<std::shared_ptr<LeaseRecord>> stop(std::span<const mechanism::Target> targets,
                                             const mechanism::LeaseOptions& options);
   Status end(LeaseRecord& lease);
@@ -57,15 +57,14 @@ class Leases {
 // EINVAL for null, ECHILD in a forked child.
 Status check_usable(const Leases* leases);
 
-std::optional<discover::WorkClass> work_class_of(u32 number);
-u32 number_of(discover::WorkClass work_class);
+std::optional<WorkClass> work_class_of(u32 number);
+u32 number_of(WorkClass work_class);
 u32 number_of(discover::QueueType type);
 
 // The mechanism of that name; empty for null. EINVAL if there is none.
-Result<std::optional<mechanism::Id>> mechanism_named(const char* name);
+Result<std::optional<Mechanism>> mechanism_named(const char* name);
 // The process that has this pid now; ESRCH if `start_time` is not 0 and not its.
-Result<discover::ProcessKey> find_process(const gpreempt_context& context, pid_t pid,
-                                          u64 start_time);
+Result<ProcessKey> find_process(const gpreempt_context& context, pid_t pid, u64 start_time);
 
 }  // namespace gp::lib
 

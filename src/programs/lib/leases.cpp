@@ -1,3 +1,6 @@
+// Leases: the Controller behind a context, made when it is first needed, and the leases it has
+// given out. A lease may end on its own at any time, even before the call that made it has
+// returned.
 #include <cerrno>
 #include <cstddef>
 #include <new>
@@ -28,7 +31,7 @@ Result<std::shared_ptr<Controller>> Leases::controller() {
   return controller_;
 }
 
-Status Leases::prepare(const discover::ProcessKey& process, std::optional<mechanism::Id> id) {
+Status Leases::prepare(const ProcessKey& process, std::optional<Mechanism> id) {
   return TRY(controller())->prepare(process, id);
 }
 
@@ -103,7 +106,7 @@ Status Leases::end(LeaseRecord& lease) {
 Status Leases::extend(LeaseRecord& lease, std::chrono::nanoseconds duration) {
   Status extended = Error{ENOENT, "", ""};
   if (!state(lease)) {
-    extended = TRY(controller())->extend(lease.report.lease, duration);
+    extended = TRY(controller())->extend(lease.report.lease, mechanism::Clock::now() + duration);
   }
   if (!extended && extended.error().code == ENOENT) {
     return Error{ESTALE, "the lease has ended", "stop the queues again"};

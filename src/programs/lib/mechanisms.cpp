@@ -5,20 +5,20 @@
 #include "lib/boundary.h"
 #include "lib/context.h"
 
+using namespace gp;
 using namespace gp::lib;
-namespace mechanism = gp::mechanism;
 
 namespace {
 
-gpreempt_mechanism_info describe(const mechanism::Info& info) {
+gpreempt_mechanism_info describe(const MechanismInfo& info) {
   gpreempt_mechanism_info out{};
   out.name = info.name;
   out.needs = info.needs;
   out.notes = info.notes;
   out.level = static_cast<uint32_t>(info.level);
-  out.inside = info.place == mechanism::Place::inside ? 1 : 0;
+  out.inside = info.place == Place::inside ? 1 : 0;
   out.by_default = info.by_default ? 1 : 0;
-  out.whole_process = info.scope == mechanism::Scope::process ? 1 : 0;
+  out.whole_process = info.scope == Scope::process ? 1 : 0;
   return out;
 }
 
@@ -44,14 +44,14 @@ gp::Result<gpreempt_probe_result> probe(const gpreempt_context& context, const c
 
 }  // namespace
 
-ssize_t gpreempt_mechanism_count(void) { return std::ssize(mechanism::table()); }
+ssize_t gpreempt_mechanism_count(void) { return std::ssize(kMechanisms); }
 
 int gpreempt_mechanism(size_t index, gpreempt_mechanism_info* info) {
   return guarded([&]() -> int {
-    if (index >= mechanism::table().size()) {
+    if (index >= std::size(kMechanisms)) {
       return fail(ENOENT, "there are not so many mechanisms");
     }
-    return write_answer(describe(mechanism::table()[index]), info, "gpreempt_mechanism_info");
+    return write_answer(describe(kMechanisms[index]), info, "gpreempt_mechanism_info");
   });
 }
 

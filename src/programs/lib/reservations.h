@@ -23,7 +23,11 @@ class Reservations {
   // of this call end.
   Status set(const std::vector<u32>& gpu_ids, const WantedReservation& wanted, u32 low_priority);
 
+  Result<mechanism::SlotState> state(u32 gpu_id);
+
  private:
+  Status prepare();  // with the mutex held
+
   std::mutex mutex_;
   std::unique_ptr<mechanism::SlotReservations> made_;
 };

@@ -1,19 +1,30 @@
 // Hardware slots kept free for online work.
 #include <fmt/format.h>
 
-#include "kfd/os.h"
 #include "lib/boundary.h"
 #include "lib/context.h"
 #include "lib/reservations.h"
+#include "os/os.h"
 
 namespace gp::lib {
+
+Status Reservations::prepare() {
+  if (!made_) {
+    made_ = TRY(mechanism::SlotReservations::open());
+  }
+  return ok();
+}
+
+Result<mechanism::SlotState> Reservations::state(u32 gpu_id) {
+  const std::scoped_lock lock(mutex_);
+  TRY(prepare());
+  return made_->state(gpu_id);
+}
 
 Status Reservations::set(const std::vector<u32>& gpu_ids, const WantedReservation& wanted,
                          u32 low_priority) {
   const std::scoped_lock lock(mutex_);
-  if (!made_) {
-    made_ = TRY(mechanism::SlotReservations::open());
-  }
+  TRY(prepare());
   for (std::size_t i = 0; i < gpu_ids.size(); ++i) {
     Status reserved = ok();
     if (wanted.slots) {
@@ -44,7 +55,7 @@ gp::Result<std::vector<gp::u32>> gpus_of(const gpreempt_context& context, uint32
   if (gpu_id != 0) {
     return std::vector<gp::u32>{gpu_id};
   }
-  const auto snapshot = TRY(gp::discover::take_snapshot(gp::kfd::system_os(), context.paths,
+  const auto snapshot = TRY(gp::discover::take_snapshot(gp::system_os(), context.paths,
                                                         context.classes, {.debugfs = false}));
   std::vector<gp::u32> gpu_ids;
   for (const gp::discover::Node& node : snapshot.nodes) {
@@ -56,12 +67,13 @@ gp::Result<std::vector<gp::u32>> gpus_of(const gpreempt_context& context, uint32
   return gpu_ids;
 }
 
+gp::Status check(const gpreempt_context* context) {
+  return check_usable(context == nullptr ? nullptr : context->leases.get());
+}
+
 gp::Status reserve(const gpreempt_context* context, uint32_t gpu_id,
                    const WantedReservation& wanted) {
-  if (context == nullptr) {
-    return gp::Error{EINVAL, "the handle is null", ""};
-  }
-  TRY(check_usable(context->leases.get()));
+  TRY(check(context));
   return context->reservations->set(TRY(gpus_of(*context, gpu_id)), wanted,
                                     context->classes.offline_to);
 }
@@ -81,5 +93,20 @@ int gpreempt_reserve_percent(gpreempt_context* context, uint32_t gpu_id, uint32_
     const gp::Status reserved =
         reserve(context, gpu_id, {std::nullopt, {online_percent, offline_percent}});
     return reserved ? 0 : fail(reserved.error());
+  });
+}
+
+int gpreempt_slots_of(gpreempt_context* context, uint32_t gpu_id, gpreempt_slots* slots) {
+  return guarded([&]() -> int {
+    if (const gp::Status usable = check(context); !usable) {
+      return fail(usable.error());
+    }
+    const auto state = context->reservations->state(gpu_id);
+    if (!state) {
+      return fail(state.error());
+    }
+    return write_answer({sizeof(gpreempt_slots), state->num_slots, state->reserved,
+                         state->active_queues, state->waiting_queues},
+                        slots, "gpreempt_slots");
   });
 }

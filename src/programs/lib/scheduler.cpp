@@ -29,32 +29,31 @@ Status put_text(char (&field)[N], const char* text, const char* name) {
     return Error{ENAMETOOLONG, fmt::format("{} '{}'", name, text),
                  fmt::format("at most {} bytes", N - 1)};
   }
-  control::set_text(field, text);
+  wire::set_text(field, text);
   return ok();
 }
 
-Result<control::ClassCode> class_code(u32 work_class) {
-  switch (work_class) {
-    case 0: return control::ClassCode::unset;
-    case GPREEMPT_CLASS_OFFLINE: return control::ClassCode::offline;
-    case GPREEMPT_CLASS_NORMAL: return control::ClassCode::normal;
-    case GPREEMPT_CLASS_ONLINE: return control::ClassCode::online;
-    default:
-      return Error{EINVAL, fmt::format("class {}", work_class), "GPREEMPT_CLASS_ONLINE, ..."};
+Result<u32> class_code(u32 number) {
+  if (number == 0) {
+    return wire::kClassUnset;
   }
+  if (const auto work_class = work_class_of(number)) {
+    return wire::code_of(*work_class);
+  }
+  return Error{EINVAL, fmt::format("class {}", number), "GPREEMPT_CLASS_ONLINE, ..."};
 }
 
-Result<control::SetJob> job_message(const gpreempt_job_options* given) {
+Result<wire::SetJob> job_message(const gpreempt_job_options* given) {
   const gpreempt_job_options options = TRY(read_options(given, "gpreempt_job_options"));
   if (options.pid < 0 || options.priority > 15 ||
       (options.has_priority == 0 && options.priority != 0)) {
     return Error{EINVAL, "gpreempt_set_job: a negative pid, or a priority that is none",
                  "priorities are 0 to 15 and need has_priority"};
   }
-  control::SetJob message;
+  wire::SetJob message;
   message.pid = static_cast<u32>(options.pid);
   message.work_class = TRY(class_code(options.work_class));
-  message.priority = options.has_priority != 0 ? options.priority : control::kPriorityUnset;
+  message.priority = options.has_priority != 0 ? options.priority : wire::kPriorityUnset;
   message.latency_target_us = microseconds_rounded_up(options.latency_target_ns);
   TRY(put_text(message.job, options.job, "job"));
   TRY(put_text(message.tag, options.tag, "tag"));
@@ -64,9 +63,9 @@ Result<control::SetJob> job_message(const gpreempt_job_options* given) {
 }  // namespace
 
 Status Scheduler::connect() {
-  control::Client client = TRY(control::Client::connect(socket_));
+  wire::Client client = TRY(wire::Client::connect(socket_));
   TRY(client.set_timeout(kPatience));
-  for (const control::OnlineMark& mark : marks_) {
+  for (const wire::OnlineMark& mark : marks_) {
     TRY(client.ask(mark));
   }
   client_.emplace(std::move(client));
@@ -95,10 +94,10 @@ Status Scheduler::ask(const Question& question) {
 }
 
 Status Scheduler::online_begin(u64 latency_target_ns) {
-  control::OnlineMark mark;
+  wire::OnlineMark mark;
   mark.deadline_us = microseconds_rounded_up(latency_target_ns);
   const std::scoped_lock lock(mutex_);
-  Status begun = ask([&](control::Client& client) { return client.ask(mark); });
+  Status begun = ask([&](wire::Client& client) { return client.ask(mark); });
   if (begun) {
     marks_.push_back(mark);
   }
@@ -115,8 +114,8 @@ Status Scheduler::online_end() {
   if (!client_) {
     return ok();
   }
-  control::OnlineMark end;
-  end.header.kind = control::Kind::online_end;
+  wire::OnlineMark end;
+  end.header.kind = wire::Kind::online_end;
   Status ended = client_->ask(end);
   if (ended || !is_broken(ended.error())) {
     return ended;
@@ -125,9 +124,9 @@ Status Scheduler::online_end() {
   return ok();
 }
 
-Status Scheduler::set_job(const control::SetJob& job) {
+Status Scheduler::set_job(const wire::SetJob& job) {
   const std::scoped_lock lock(mutex_);
-  return ask([&](control::Client& client) { return client.ask(job); });
+  return ask([&](wire::Client& client) { return client.ask(job); });
 }
 
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "control/client.h"
+#include "client/client.h"
 
 namespace gp::lib {
 
@@ -19,18 +19,18 @@ class Scheduler {
 
   Status online_begin(u64 latency_target_ns);
   Status online_end();
-  Status set_job(const control::SetJob& job);
+  Status set_job(const wire::SetJob& job);
 
  private:
-  using Question = std::function<Status(control::Client&)>;
+  using Question = std::function<Status(wire::Client&)>;
   // Asks over the connection there is, or a new one if that has ended.
   Status ask(const Question& question);
   Status connect();
 
   const std::string socket_;
   std::mutex mutex_;
-  std::optional<control::Client> client_;
-  std::vector<control::OnlineMark> marks_;  // begun and not ended
+  std::optional<wire::Client> client_;
+  std::vector<wire::OnlineMark> marks_;  // begun and not ended
 };
 
 }  // namespace gp::lib

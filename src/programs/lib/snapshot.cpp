@@ -127,7 +127,7 @@ Result<gpreempt_snapshot> take(const gpreempt_context& context,
   sources.debugfs = options.without_debugfs == 0;
   sources.occupancy = options.with_occupancy != 0;
   Result<discover::Snapshot> taken =
-      discover::take_snapshot(kfd::system_os(), context.paths, context.classes, sources);
+      discover::take_snapshot(system_os(), context.paths, context.classes, sources);
   if (!taken) {
     if (taken.error().code == ENOENT && context.paths.live) {
       taken.error().code = ENODEV;  // a machine without the driver

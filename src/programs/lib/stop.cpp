@@ -12,9 +12,8 @@ using gp::Result;
 using gp::Status;
 using gp::u32;
 using gp::u64;
-using gp::discover::ProcessKey;
+using namespace gp;
 using namespace gp::lib;
-namespace mechanism = gp::mechanism;
 
 struct gpreempt_lease {
   std::shared_ptr<Leases> leases;
@@ -38,7 +37,7 @@ Result<std::chrono::nanoseconds> duration_of(u64 nanoseconds) {
 Result<mechanism::LeaseOptions> lease_options(const gpreempt_stop_options* given) {
   const auto wanted = TRY(read_options(given, "gpreempt_stop_options"));
   mechanism::LeaseOptions options;
-  options.duration = TRY(duration_of(wanted.duration_ns));
+  options.deadline = mechanism::Clock::now() + TRY(duration_of(wanted.duration_ns));
   options.mechanism = TRY(mechanism_named(wanted.mechanism));
   options.owner = wanted.owner;
   if (wanted.grace_1k_clocks > kLongestGrace) {
@@ -91,7 +90,7 @@ Result<Targets> targets_of_class(const gpreempt_context& context, u32 number) {
     return Error{EINVAL, fmt::format("class {}", number), "one of GPREEMPT_CLASS_"};
   }
   const auto snapshot =
-      TRY(gp::discover::take_snapshot(gp::kfd::system_os(), context.paths, context.classes, {}));
+      TRY(gp::discover::take_snapshot(gp::system_os(), context.paths, context.classes, {}));
   Targets targets;
   for (const gp::discover::Process& process : snapshot.processes) {
     if (process.work_class == *work_class && process.key.pid != ::getpid()) {
@@ -262,7 +261,7 @@ int gpreempt_lease_queue(const gpreempt_lease* lease, size_t index,
         out.start_time = target.process.start_time;
         out.queue_id = target.queues[index].queue_id;
         out.outcome = number_of(target.queues[index].outcome);
-        out.mechanism = mechanism::info(target.mechanism).name;
+        out.mechanism = info_of(target.mechanism).name;
         return write_answer(out, info, "gpreempt_lease_queue_info");
       }
       index -= target.queues.size();

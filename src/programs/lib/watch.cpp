@@ -35,7 +35,7 @@ int gpreempt_watch_open(gpreempt_context* context, gpreempt_watch** watch) {
     if (!context->paths.live) {
       return fail(EINVAL, "gpreempt_watch_open: a saved copy does not change");
     }
-    auto source = gp::discover::Watch::create(gp::kfd::system_os(), context->paths);
+    auto source = gp::discover::Watch::create(gp::system_os(), context->paths);
     if (!source) {
       if (source.error().code == ENOENT) {
         source.error().code = ENODEV;  // a machine without the driver

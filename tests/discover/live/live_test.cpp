@@ -76,7 +76,7 @@ class Job {
 };
 
 Snapshot snapshot_now() {
-  auto snapshot = take_snapshot(kfd::system_os(), {}, {}, {});
+  auto snapshot = take_snapshot(system_os(), {}, {}, {});
   EXPECT_TRUE(snapshot);
   return snapshot ? std::move(*snapshot) : Snapshot{};
 }
@@ -91,7 +91,7 @@ TEST(LiveSnapshot, ShowsTheQueuesOfAHipProgram) {
   EXPECT_EQ(snapshot.nodes[0].hqds, 24u);
   const Process* process = find_process(snapshot, job.pid());
   ASSERT_NE(process, nullptr);
-  EXPECT_EQ(process->key, *process_key(kfd::system_os(), {}, job.pid()));
+  EXPECT_EQ(process->key, *process_key(system_os(), {}, job.pid()));
   EXPECT_EQ(process->uid, ::getuid());
   EXPECT_EQ(process->work_class, WorkClass::online);
   EXPECT_NE(process->command.find("discover_streams"), std::string::npos);
@@ -153,7 +153,7 @@ std::size_t count(const std::vector<QueueEvent>& events, bool appeared) {
 }
 
 TEST(LiveWatch, ReportsQueuesThatComeAndGo) {
-  const auto watch = Watch::create(kfd::system_os(), {});
+  const auto watch = Watch::create(system_os(), {});
   ASSERT_TRUE(watch);
   ASSERT_TRUE((*watch)->take_events()->empty());
   std::vector<QueueEvent> seen;
@@ -162,14 +162,14 @@ TEST(LiveWatch, ReportsQueuesThatComeAndGo) {
   follow(**watch, seen, [](const auto& events) { return count(events, true) >= 2; });
   const std::size_t before = count(seen, true);
   EXPECT_GE(before, 1u);
-  EXPECT_EQ(seen.at(0).key.process, *process_key(kfd::system_os(), {}, job.pid()));
+  EXPECT_EQ(seen.at(0).key.process, *process_key(system_os(), {}, job.pid()));
   job.kill();
   follow(**watch, seen, [&](const auto& events) { return count(events, false) == before; });
   EXPECT_EQ(count(seen, false), count(seen, true));
 }
 
 TEST(LiveWatch, SleepsWhileThereIsNothingToWatch) {
-  const auto watch = Watch::create(kfd::system_os(), {});
+  const auto watch = Watch::create(system_os(), {});
   ASSERT_TRUE(watch);
   ASSERT_TRUE((*watch)->take_events());
   pollfd ready{(*watch)->fd(), POLLIN, 0};
@@ -179,7 +179,7 @@ TEST(LiveWatch, SleepsWhileThereIsNothingToWatch) {
 }
 
 TEST(LiveWatch, DoesNotPollAProcessThatSomebodySpeaksForButSeesItsEnd) {
-  const auto watch = Watch::create(kfd::system_os(), {});
+  const auto watch = Watch::create(system_os(), {});
   ASSERT_TRUE(watch);
   Job job;
   job.make_stream("low");

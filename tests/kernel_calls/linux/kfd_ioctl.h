@@ -1,6 +1,7 @@
 // The names of the patched uapi/linux/kfd_ioctl.h, as far as kernel/tests/conformance uses them,
-// for what src/abi says. In the virtual machine the tests are built with the kernel's own header:
-// passing in both places, they show that src/abi has the same structs, numbers and constants.
+// for what src/inside/abi says. In the virtual machine the tests are built with the kernel's own
+// header: passing in both places, they show that src/inside/abi has the same structs, numbers and
+// constants.
 #pragma once
 
 #include <sys/ioctl.h>

@@ -8,17 +8,18 @@
 #include "mechanism/controller.h"
 
 int main(int argc, char** argv) {
+  using namespace gp;
   using namespace gp::mechanism;
-  const Info* mechanism = argc >= 3 ? find(argv[2]) : nullptr;
+  const MechanismInfo* mechanism = argc >= 3 ? find_mechanism(argv[2]) : nullptr;
   auto controller = Controller::create();
   if (mechanism == nullptr || !controller) {
     std::fprintf(stderr, "usage: mechanism_stopper PID MECHANISM [MS]\n");
     return 2;
   }
   LeaseOptions options;
-  options.duration =
-      argc > 3 ? std::chrono::milliseconds(std::atoi(argv[3])) : std::chrono::hours(1);
-  options.mechanism = mechanism->id;
+  options.deadline =
+      Clock::now() + std::chrono::milliseconds(argc > 3 ? std::atoi(argv[3]) : 3'600'000);
+  options.mechanism = mechanism->mechanism;
   const Target target{{std::atoi(argv[1]), 0}, {}};
   const auto lease = (*controller)->stop({&target, 1}, options);
   if (!lease) {

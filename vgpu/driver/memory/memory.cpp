@@ -237,33 +237,45 @@ int free_memory(Call& call, abi::FreeMemoryArgs& args) {
   return 0;
 }
 
+namespace {
+
+// Does `step` for each GPU that is named and was not done by an earlier call, until one fails.
+// n_success says how far it came. With the process's lock held.
+template <class Step>
+int for_each_device(Process& process, abi::MapMemoryArgs& args, const std::vector<u32>& ids,
+                    const Step& step) {
+  if (!process.find_device(handle_gpu_id(args.handle))) {
+    return -EINVAL;
+  }
+  Allocation* allocation = find_allocation(process, args.handle);
+  if (!allocation) {
+    return -ENOMEM;
+  }
+  for (u32 i = args.n_success; i < args.n_devices; ++i) {
+    ProcessDevice* peer = process.find_device(ids[i]);
+    if (!peer) {
+      return -EINVAL;
+    }
+    if (const int error = step(*peer, *allocation)) {
+      return error;
+    }
+    args.n_success = i + 1;
+  }
+  return 0;
+}
+
+}  // namespace
+
 int map_memory(Call& call, abi::MapMemoryArgs& args) {
   std::vector<u32> ids;
   if (const int error = read_devices(call, args, ids)) {
     return error;
   }
   const std::lock_guard lock(call.process.mutex);
-  if (!call.process.find_device(handle_gpu_id(args.handle))) {
-    return -EINVAL;
-  }
-  Allocation* allocation = find_allocation(call.process, args.handle);
-  if (!allocation) {
-    return -ENOMEM;
-  }
-  for (u32 i = args.n_success; i < args.n_devices; ++i) {
-    if (!call.process.find_device(ids[i])) {
-      return -EINVAL;
-    }
-    ProcessDevice* peer = call.process.find_bound_device(ids[i]);
-    if (!peer) {
-      return -ENODEV;
-    }
-    if (const int error = map_allocation(*peer, *allocation)) {
-      return error;
-    }
-    args.n_success = i + 1;
-  }
-  return 0;
+  return for_each_device(call.process, args, ids, [&](ProcessDevice& peer, Allocation& allocation) {
+    ProcessDevice* bound = call.process.find_bound_device(peer.node.gpu_id);
+    return bound ? map_allocation(*bound, allocation) : -ENODEV;
+  });
 }
 
 int unmap_memory(Call& call, abi::MapMemoryArgs& args) {
@@ -272,33 +284,21 @@ int unmap_memory(Call& call, abi::MapMemoryArgs& args) {
     return error;
   }
   const std::lock_guard lock(call.process.mutex);
-  if (!call.process.find_device(handle_gpu_id(args.handle))) {
-    return -EINVAL;
-  }
-  Allocation* allocation = find_allocation(call.process, args.handle);
-  if (!allocation) {
-    return -ENOMEM;
-  }
-  int error = 0;
   std::vector<ProcessDevice*> flush;
-  for (u32 i = args.n_success; i < args.n_devices; ++i) {
-    ProcessDevice* peer = call.process.find_device(ids[i]);
-    if (!peer) {
-      error = -EINVAL;
-      break;
+  const auto unmap_from = [&](ProcessDevice& peer, Allocation& allocation) {
+    if (!is_mapped(allocation, &peer)) {
+      return 0;
     }
-    if (is_mapped(*allocation, peer)) {
-      const auto range = peer->va_ranges.find(allocation->va);
-      if (range != peer->va_ranges.end() && range->second.queue_refcount > 0) {
-        error = -EBUSY;  // a queue needs it (amdgpu_amdkfd_gpuvm.c:1249)
-        break;
-      }
-      clear_entries(*peer, *allocation);
-      std::erase(allocation->mapped, peer);
-      flush.push_back(peer);
+    const auto range = peer.va_ranges.find(allocation.va);
+    if (range != peer.va_ranges.end() && range->second.queue_refcount > 0) {
+      return -EBUSY;  // a queue needs it (amdgpu_amdkfd_gpuvm.c:1249)
     }
-    args.n_success = i + 1;
-  }
+    clear_entries(peer, allocation);
+    std::erase(allocation.mapped, &peer);
+    flush.push_back(&peer);
+    return 0;
+  };
+  const int error = for_each_device(call.process, args, ids, unmap_from);
   // The TLB flush: nobody uses the old translation once the call returns.
   for (ProcessDevice* device : flush) {
     device->node.gpu->quiesce();

@@ -10,8 +10,8 @@
 
 #include <bit>
 
-#include "base/types.h"
 #include "isa/wave.h"
+#include "libc/types.h"
 
 namespace vgpu::isa::VGPU_ENGINE {
 

@@ -4,7 +4,7 @@
 
 #include <immintrin.h>
 
-#include "base/types.h"
+#include "libc/types.h"
 
 namespace vgpu::isa::VGPU_ENGINE {
 using namespace gp;  // NOLINT(google-build-using-namespace)

@@ -167,6 +167,4 @@ inline const u32* exec_mask(Wave& wave) {
   return wave.mask;
 }
 
-inline bool exec_full(const Wave& wave) { return wave.exec() == ~u64{0}; }
-
 }  // namespace vgpu::isa::VGPU_ENGINE

@@ -16,7 +16,8 @@ constexpr char kDemoExamples[] = R"(Examples:
 
 A server (online) and a trainer (offline) run alone, both without gpreempt, both with it: three
 rounds of that, under two minutes in all. Without a GPU it starts a virtual one and a daemon of its
-own, and leaves neither behind.)";
+own, and leaves neither behind. What other programs on this machine may have spoilt is measured
+again and, if that does not help, inconclusive.)";
 
 constexpr char kBenchExamples[] = R"(Examples:
   gpreempt bench                            all scenarios, their short forms
@@ -25,7 +26,7 @@ constexpr char kBenchExamples[] = R"(Examples:
   gpreempt bench stability --full --duration 1h
 
 Each scenario has criteria. One that is not met is printed as FAILED with its number, and the exit
-code is 1. NOISE is how far two like runs were apart on this machine.)";
+code is 1; inconclusive is what other programs on this machine may have spoilt. NOISE is how far two like runs were apart on this machine.)";
 
 constexpr char kReportExamples[] = R"(Examples:
   gpreempt report results                   results/results.json -> results/report.html

@@ -1,17 +1,10 @@
 #include "cli/line/option.h"
 
 #include <climits>
-#include <cstdio>
 
 #include "base/units.h"
-#include "cli/exit_code.h"
 
 namespace gp::cli {
-
-int usage_error(const std::string& what, const std::string& hint) {
-  std::fprintf(stderr, "gpreempt: %s\nhint: %s\n", what.c_str(), hint.c_str());
-  return exit_usage;
-}
 
 Result<pid_t> parse_pid(const std::string& text) {
   const Result<u64> number = parse_number(text, 1, INT_MAX);
@@ -21,12 +14,9 @@ Result<pid_t> parse_pid(const std::string& text) {
   return static_cast<pid_t>(*number);
 }
 
-Result<discover::WorkClass> parse_class(const std::string& text) {
-  using discover::WorkClass;
-  for (const WorkClass each : {WorkClass::offline, WorkClass::normal, WorkClass::online}) {
-    if (text == name(each)) {
-      return each;
-    }
+Result<WorkClass> parse_class(const std::string& text) {
+  if (const auto work_class = find_class(text)) {
+    return *work_class;
   }
   return Error{EINVAL, fmt::format("'{}' is not a class", text), "offline, normal or online"};
 }

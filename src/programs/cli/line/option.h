@@ -12,9 +12,6 @@
 
 namespace gp::cli {
 
-// Says what is wrong with the command line; exit_usage.
-int usage_error(const std::string& what, const std::string& hint);
-
 // What an option's value must be, told by the parser that is used for it.
 template <class T, class Parse>
 CLI::Option* add_parsed(CLI::App& command, const char* option, const char* type, const char* help,
@@ -36,7 +33,7 @@ CLI::Option* add_parsed(CLI::App& command, const char* option, const char* type,
 }
 
 Result<pid_t> parse_pid(const std::string& text);
-Result<discover::WorkClass> parse_class(const std::string& text);
+Result<WorkClass> parse_class(const std::string& text);
 // A length of time that something is measured for.
 Result<std::chrono::milliseconds> parse_measuring_time(const std::string& text);
 

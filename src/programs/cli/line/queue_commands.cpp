@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/exit_code.h"
 #include "base/units.h"
 #include "cli/commands.h"
 #include "cli/line/line.h"
@@ -39,10 +40,10 @@ stopped is theirs to restart.)";
 
 constexpr char kDoctorExamples[] = R"(Examples:
   gpreempt doctor                           device, permissions, driver
-  gpreempt doctor --pid 1234                also: which ways to stop this process work
+  gpreempt doctor --pid 1234                also: which mechanisms work on this process
   gpreempt doctor --json
 
-With --pid each way is tried on the process: its queues are taken off the GPU for a moment.)";
+With --pid each mechanism is tried on the process: its queues are taken off the GPU for a moment.)";
 
 Result<u32> parse_queue_id(const std::string& text) {
   const Result<u64> number = parse_number(text, 0, kHighestQueueId);
@@ -70,12 +71,12 @@ Result<std::chrono::nanoseconds> parse_lease(const std::string& text) {
   return std::chrono::nanoseconds(nanoseconds);
 }
 
-Result<mechanism::Id> parse_mechanism(const std::string& text) {
-  if (const mechanism::Info* info = mechanism::find(text)) {
-    return info->id;
+Result<Mechanism> parse_mechanism(const std::string& text) {
+  if (const MechanismInfo* info = find_mechanism(text)) {
+    return info->mechanism;
   }
   std::string names;
-  for (const mechanism::Info& info : mechanism::table()) {
+  for (const MechanismInfo& info : kMechanisms) {
     names += fmt::format("{}{}", names.empty() ? "" : ", ", info.name);
   }
   return Error{EINVAL, fmt::format("'{}' is not a mechanism", text), names};
@@ -119,8 +120,8 @@ void add_queues(CLI::App& app, Chosen& chosen) {
     chosen = [options] {
       const bool saved = !options->sysfs.empty() || !options->debugfs.empty();
       if (saved + options->watch + options->exists.has_value() > 1) {
-        return usage_error("--watch, --exists and a saved copy exclude each other",
-                           "see gpreempt queues --help");
+        return report_usage("--watch, --exists and a saved copy exclude each other",
+                            "see gpreempt queues --help");
       }
       return queues(*options);
     };
@@ -150,7 +151,7 @@ void add_suspend(CLI::App& app, Chosen& chosen) {
           },
           "Only this queue; may be repeated (default: all)")
       ->type_name("QUEUE");
-  add_parsed(command, "--for", "TIME", "How long at most: 5s, 200ms, 1min", options->lease.duration,
+  add_parsed(command, "--for", "TIME", "How long at most: 5s, 200ms, 1min", options->duration,
              parse_lease)
       ->required();
   add_parsed(command, "--mechanism", "NAME", "How (default: the best that works)",
@@ -178,7 +179,8 @@ void add_doctor(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<Options>();
   CLI::App& command =
       *app.add_subcommand("doctor", "Say what works here, what does not, and the fix");
-  add_parsed(command, "--pid", "PID", "Try the ways to stop this process", options->pid, parse_pid);
+  add_parsed(command, "--pid", "PID", "Try the mechanisms on this process", options->pid,
+             parse_pid);
   command.add_flag("--json", options->json, "Machine-readable");
   command.footer(kDoctorExamples);
   command.callback(

@@ -1,12 +1,13 @@
 // run, status, config, trace: the daemon and its programs.
 #include <memory>
 
+#include "base/exit_code.h"
 #include "base/units.h"
 #include "cli/commands.h"
 #include "cli/line/line.h"
 #include "cli/line/option.h"
 #include "config/config.h"
-#include "control/wire.h"
+#include "wire/wire.h"
 
 namespace gp::cli {
 namespace {
@@ -39,7 +40,7 @@ Result<u32> parse_priority(const std::string& text) {
 
 // A name that fits into a message to the daemon.
 Result<std::string> parse_name(const std::string& text) {
-  if (text.empty() || text.size() >= sizeof(control::SetJob::job)) {
+  if (text.empty() || text.size() >= sizeof(wire::SetJob::job)) {
     return Error{EINVAL, fmt::format("'{}' is not a name", text), "1 to 63 bytes"};
   }
   return text;
@@ -72,7 +73,7 @@ void add_run(CLI::App& app, Chosen& chosen, const std::vector<std::string>& prog
   command.callback([options, &chosen, &program] {
     chosen = [options, &program] {
       if (program.empty()) {
-        return usage_error(
+        return report_usage(
             "no program is given",
             fmt::format("gpreempt run --class {} -- PROGRAM ...", name(options->work_class)));
       }

@@ -1,6 +1,7 @@
-// The early API, second form: calls meant for a patched driver, by what an unpatched one has. They
-// use the exported calls of the first form alone: when a program has both libraries loaded, those
-// may be the other library's, and it is that one which knows what ids mean.
+// The early API, second form: calls meant for a patched driver, by that driver's calls where it has
+// them and by what an unpatched one has elsewhere. They use the exported calls of the first form
+// alone: when a program has both libraries loaded, those may be the other library's, and it is that
+// one which knows what ids mean.
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -13,6 +14,9 @@
 
 namespace {
 
+// The one that stops queues by the calls of the patched driver that these were meant for.
+constexpr char kBatchingMechanism[] = "kernel";
+
 void say(const char* text, const char* more) {
   const char* quiet = std::getenv("GPREEMPT_POC_QUIET");
   if (quiet == nullptr || quiet[0] == '\0' || std::strcmp(quiet, "0") == 0) {
@@ -24,6 +28,17 @@ int fail(int code, const char* text) {
   say(text, "");
   errno = code;
   return -1;
+}
+
+// Of one GPU; none where the driver cannot reserve any.
+gp::Result<gp::u32> reserved_slots(gpreempt_context& context, gp::u32 gpu_id) {
+  gpreempt_slots slots{};
+  slots.size = sizeof slots;
+  const int result = gpreempt_slots_of(&context, gpu_id, &slots);
+  if (result != 0 && result != -ENOTSUP) {
+    return gp::compat::last_failure(result);
+  }
+  return slots.reserved;
 }
 
 // Sums a snapshot up; ENOTSUP if a reading is missing.
@@ -42,6 +57,7 @@ gp::Result<gpreempt_hqd_status_t> read_status() {
     }
     status.total += node.hqds;
     status.active += node.hqds_active;
+    status.online_reserved += TRY(reserved_slots(*context, node.gpu_id));
   }
   status.free = status.total - status.active;
   gpreempt_queue queue{};
@@ -62,10 +78,11 @@ gp::Result<gpreempt_hqd_status_t> read_status() {
 
 int gpreempt_batch_unmap_queues(uint32_t* qids, uint32_t num, uint32_t grace_us) {
   const int result = gpreempt_suspend_queues(qids, num, grace_us);
-  if (result == 0) {
+  const char* mechanism = gpreempt_poc_last_mechanism();
+  if (result == 0 && mechanism[0] != '\0' && std::strcmp(mechanism, kBatchingMechanism) != 0) {
     static std::once_flag told;
-    std::call_once(told, say, "no batch unmap in this driver; queues are stopped with ",
-                   gpreempt_poc_last_mechanism());
+    std::call_once(told, say, "the driver's batch unmap was not used; queues are stopped with ",
+                   mechanism);
   }
   return result;
 }

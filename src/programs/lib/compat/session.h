@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "base/types.h"
 #include "gpreempt/compat/gpreempt_poc.h"
 #include "gpreempt/gpreempt.h"
+#include "libc/types.h"
 
 namespace gp::compat {
 

@@ -1,0 +1,257 @@
+#include "agent/stopper.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "agent/mutex_lock.h"
+#include "libc/clock.h"
+
+namespace gp::agent {
+
+constinit Stopper stopper;
+
+namespace {
+
+// The ioctls of early drivers cannot be tried out: on another driver the numbers may mean anything.
+bool early_ioctl_allowed() {
+  const char* setting = secure_getenv("GPREEMPT_EARLY_IOCTL");
+  return setting != nullptr && setting[0] == '1';
+}
+
+}  // namespace
+
+void Stopper::prepare(const kfd::Channel& channel) {
+  const MutexLock lock(mutex_);
+  channel_ = channel;
+  over_ = false;
+  abilities_ = {};
+  kfd::Version version;
+  if (kfd::get_version(channel, version) < 0) {
+    return;
+  }
+  kfd_minor_ = version.minor;
+  if (kfd_minor_ >= kfd::kDebuggerMinor) {
+    // -EEXIST: queues exist already, and nobody had enabled it.
+    if (stop::enable_runtime_if_needed(channel) == 0) {
+      abilities_.add(Mechanism::self_debug);
+    }
+    abilities_.add(Mechanism::update_queue);
+  } else if (open_locked(Mechanism::update_queue) == 0 && session_.sysfs_pid != 0) {
+    abilities_.add(Mechanism::update_queue);
+  }
+  if (early_ioctl_allowed()) {
+    abilities_.add(Mechanism::early_ioctl);
+  }
+}
+
+int Stopper::open_locked(Mechanism mechanism) {
+  const int error = stop::open_session(session_, channel_, mechanism);
+  open_ = error == 0;
+  return error;
+}
+
+int Stopper::make_ready(Mechanism mechanism) {
+  const MutexLock lock(mutex_);
+  return make_ready_locked(mechanism);
+}
+
+int Stopper::make_ready_locked(Mechanism mechanism) {
+  if (over_) {
+    return -ESHUTDOWN;
+  }
+  if (!abilities_.has(mechanism)) {
+    return -EOPNOTSUPP;
+  }
+  if (open_ && session_.mechanism == mechanism) {
+    return 0;
+  }
+  // Before KFD 1.13 what is known of the queues would be lost with the session.
+  if (open_ && kfd_minor_ < kfd::kDebuggerMinor) {
+    session_.mechanism = mechanism;
+    return 0;
+  }
+  if (open_) {
+    stop::close_session(session_);
+    open_ = false;
+  }
+  if (const int error = open_locked(mechanism)) {
+    return error;
+  }
+  return mechanism == Mechanism::self_debug ? 0 : learn_priorities();
+}
+
+void Stopper::stand_down() {
+  const MutexLock lock(mutex_);
+  if (open_ && !holding_ && session_.mechanism == Mechanism::self_debug) {
+    stop::close_session(session_);
+    open_ = false;
+  }
+}
+
+// One call per queue can only be made for queues whose priority and ring we know: those that the
+// program made. The others in the table are the runtime's own.
+int Stopper::learn_priorities() {
+  if (kfd_minor_ < kfd::kDebuggerMinor) {
+    return 0;
+  }
+  if (const int error = stop::learn_queues(session_)) {
+    return error;
+  }
+  const Queues::Lock lock(queues);
+  for (const TrackedQueue& queue : queues) {
+    if (queue.state == QueueState::live) {
+      stop::note_priority(session_, queue.ring_base, queue.priority);
+    }
+  }
+  return 0;
+}
+
+u32 Stopper::count_stopped() const {
+  u32 count = 0;
+  for (u32 i = 0; i < session_.queues().count; i++) {
+    count += session_.queues().queues[i].stopped ? 1 : 0;
+  }
+  return count;
+}
+
+int Stopper::stop_known() {
+  u32 ids[stop::kMostQueues];
+  u32 count = 0, failed_id = 0;
+  for (u32 i = 0; i < session_.queues().count; i++) {
+    const stop::Queue& queue = session_.queues().queues[i];
+    if (queue.priority_known) {
+      ids[count++] = queue.id;
+    }
+  }
+  return stop::stop_queues(session_, ids, count, abi::kUseDefaultGracePeriod, &failed_id);
+}
+
+StopOutcome Stopper::stop(Mechanism mechanism) {
+  const MutexLock lock(mutex_);
+  StopOutcome outcome;
+  outcome.error = make_ready_locked(mechanism);
+  if (outcome.error < 0) {
+    return outcome;
+  }
+  const u32 before = count_stopped();
+  session_.debug.suspend_call = {};
+  u32 failed_id = 0;
+  outcome.error = session_.mechanism == Mechanism::self_debug
+                      ? stop::stop_all_queues(session_, abi::kUseDefaultGracePeriod, &failed_id)
+                      : stop_known();
+  outcome.driver_enter_ns = session_.debug.suspend_call.entry_ns;
+  outcome.driver_leave_ns = session_.debug.suspend_call.exit_ns;
+  outcome.queues = count_stopped() - before;
+  holding_ = holding_ || outcome.error == 0;
+  return outcome;
+}
+
+StopOutcome Stopper::start() {
+  const MutexLock lock(mutex_);
+  StopOutcome outcome;
+  if (!holding_ || !open_) {
+    return outcome;
+  }
+  const u32 before = count_stopped();
+  outcome.driver_enter_ns = monotonic_ns();
+  outcome.error = stop::start_all_queues(session_);
+  outcome.driver_leave_ns = monotonic_ns();
+  outcome.queues = before - count_stopped();
+  holding_ = outcome.error < 0;
+  return outcome;
+}
+
+bool Stopper::stopped() {
+  const MutexLock lock(mutex_);
+  return holding_;
+}
+
+void Stopper::creating() {
+  if (kfd_minor_ >= kfd::kDebuggerMinor) {
+    return;
+  }
+  pthread_mutex_lock(&creation_);
+  const MutexLock lock(mutex_);
+  if (open_) {
+    stop::begin_create(session_);
+  }
+}
+
+void Stopper::not_created() {
+  if (kfd_minor_ < kfd::kDebuggerMinor) {
+    pthread_mutex_unlock(&creation_);
+  }
+}
+
+void Stopper::created(const stop::Ring& ring) {
+  if (kfd_minor_ >= kfd::kDebuggerMinor) {
+    return;  // the driver will tell when it is needed
+  }
+  {
+    const MutexLock lock(mutex_);
+    u32 id = 0;
+    if (open_) {
+      // -ENOTUNIQ: the queue is left alone for ever; queue_id() says that it is not known.
+      stop::end_create(session_, ring, &id);
+    }
+  }
+  pthread_mutex_unlock(&creation_);
+}
+
+void Stopper::stop_new_queues() {
+  const MutexLock lock(mutex_);
+  if (!holding_ || !open_) {
+    return;
+  }
+  if (session_.mechanism == Mechanism::self_debug) {
+    // The driver has raised EC_QUEUE_NEW by now; the session holds all and stops what is new.
+    stop::handle_events(session_.debug);
+  } else if (learn_priorities() == 0) {
+    stop_known();
+  }
+}
+
+void Stopper::destroying(u64 ring_base) {
+  const MutexLock lock(mutex_);
+  if (open_) {
+    stop::before_destroy(session_, ring_base);
+  }
+}
+
+bool Stopper::note_priority(u64 ring_base, u32 priority) {
+  const MutexLock lock(mutex_);
+  if (!open_) {
+    return false;
+  }
+  stop::note_priority(session_, ring_base, priority);
+  // A suspended queue stays so when UPDATE_QUEUE changes it (DQM:906, q->properties.is_suspended).
+  return holding_ && session_.mechanism != Mechanism::self_debug;
+}
+
+u32 Stopper::queue_id(u64 ring_base) {
+  const MutexLock lock(mutex_);
+  const stop::Queue* queue = open_ ? stop::find_by_ring(session_.queues(), ring_base) : nullptr;
+  return queue != nullptr ? queue->id : wire::kUnknownQueue;
+}
+
+int Stopper::event_fd() {
+  const MutexLock lock(mutex_);
+  return open_ && session_.debug.enabled ? session_.debug.event_read : -1;
+}
+
+int Stopper::handle_events() {
+  const MutexLock lock(mutex_);
+  return open_ && session_.debug.enabled ? stop::handle_events(session_.debug) : 0;
+}
+
+void Stopper::shut_down() {
+  const MutexLock lock(mutex_);
+  if (open_) {
+    stop::close_session(session_);
+  }
+  open_ = false;
+  holding_ = false;
+  over_ = true;
+}
+
+}  // namespace gp::agent
