@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <optional>
+#include <string>
+#include <thread>
 
 #include "base/arguments.h"
 #include "demo/environment.h"
@@ -19,6 +21,15 @@ namespace {
 
 // Some requests and some steps must fit into it.
 constexpr std::chrono::milliseconds kShortestRound{500};
+
+// A GPU takes no CPU away from the programs that use it, and needs none to stop. The workers of the
+// virtual one do both, so one CPU is left to programs and daemon, and who waits for a worker lends
+// it its urgency (docs/virtual-gpu.md has what each brings).
+std::vector<std::string> least_disturbing_workers() {
+  constexpr unsigned kMost = 8;  // as `vgpu run` has by itself
+  const unsigned cpus = std::thread::hardware_concurrency();
+  return {"--workers", std::to_string(std::clamp(cpus, 2U, kMost + 1) - 1), "--lend-urgency", "on"};
+}
 
 // The daemon the user names, or the machine's own; empty if there is none. The usual place is that
 // of the machine's GPUs: for a virtual one there is no daemon.
@@ -39,7 +50,9 @@ bool has_gpu() { return ::access("/dev/kfd", F_OK) == 0; }
 Error enter_virtual_gpu(const Programs& programs, const std::vector<std::string>& words,
                         const std::vector<std::string>& device_options) {
   std::vector<std::string> command = {programs.vgpu, "run"};
-  command.insert(command.end(), device_options.begin(), device_options.end());
+  for (const auto& more : {least_disturbing_workers(), device_options}) {
+    command.insert(command.end(), more.begin(), more.end());
+  }
   command.insert(command.end(), {"--", programs.gpreempt});
   command.insert(command.end(), words.begin(), words.end());
   ::execv(programs.vgpu.c_str(), argument_pointers(command).data());

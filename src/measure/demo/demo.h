@@ -23,8 +23,8 @@ struct Options {
 bool on_virtual_gpu();
 bool has_gpu();
 
-// Replaces this process by one on a virtual GPU that ends with it. `words` follow "gpreempt".
-// `device_options` are those of `vgpu run`. Returns only if that fails.
+// Replaces this process by one on a virtual GPU that ends with it and leaves a CPU to the programs.
+// `words` follow "gpreempt". `device_options` are those of `vgpu run`. Returns only if that fails.
 Error enter_virtual_gpu(const Programs& programs, const std::vector<std::string>& words,
                         const std::vector<std::string>& device_options = {});
 
