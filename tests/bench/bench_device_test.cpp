@@ -90,8 +90,8 @@ TEST_F(Bench, EverySchemeStopsTheJobAndOneCallIsOneUnmap) {
     EXPECT_GT(scheme["online_p50_ms"], 0) << scheme;
     EXPECT_GT(scheme["low_over_high"], 0) << scheme;
   }
-  EXPECT_EQ(names, (std::vector<std::string>{"none", "gate", "criu", "update-queue",
-                                             "debugger", "self-debug", "kernel"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"none", "gate", "criu", "update-queue", "debugger",
+                                             "self-debug", "kernel"}));
   expect_passed(results, "unmaps to stop 10 queues of 5 processes by one call");
   const json& batching = results["batching"];
   ASSERT_EQ(batching["ways"].size(), 5u) << batching;

@@ -85,7 +85,7 @@ TEST_F(DoorbellTest, AColdPageReportsEachFirstStore) {
     GTEST_SKIP() << "userfaultfd is not available";
   }
   for (u64 i = 1; i <= 100; ++i) {
-    watch.cool_down();
+    EXPECT_TRUE(watch.cool_down({Doorbell{page, 0}}));
     ASSERT_FALSE(page->hot);
     const u32 before = rings;
     ring(5, i);  // blocks until the watcher has opened the page
@@ -125,6 +125,32 @@ TEST_F(DoorbellTest, StoresFromManyThreadsIntoAPageThatKeepsCoolingAllArrive) {
   for (u32 t = 0; t < 4; ++t) {
     EXPECT_EQ(page->slot(t).load(), 200u);
   }
+}
+
+// As a thread does that faults and then has to wait for a CPU.
+TEST_F(DoorbellTest, APageThatAStoreHasOpenedStaysOpenUntilTheStoreHasLanded) {
+  if (!attach()) {
+    GTEST_SKIP() << "userfaultfd is not available";
+  }
+  const std::vector<Doorbell> doorbells = {{page, 0}};
+  ASSERT_TRUE(watch.cool_down(doorbells));
+  ring(7, page->slot(7).load());  // opens the page and changes nothing: a store yet to land
+  EXPECT_FALSE(watch.cool_down(doorbells));
+  EXPECT_TRUE(page->hot);
+  ring(5, 1);
+  EXPECT_TRUE(watch.cool_down(doorbells));
+  EXPECT_FALSE(page->hot);
+}
+
+TEST_F(DoorbellTest, APageIsNotKeptOpenForEverForAStoreThatNeverLands) {
+  if (!attach()) {
+    GTEST_SKIP() << "userfaultfd is not available";
+  }
+  const std::vector<Doorbell> doorbells = {{page, 0}};
+  ASSERT_TRUE(watch.cool_down(doorbells));
+  ring(7, page->slot(7).load());
+  EXPECT_TRUE(eventually([&] { return watch.cool_down(doorbells); }));
+  EXPECT_FALSE(page->hot);
 }
 
 TEST_F(DoorbellTest, ARemovedCallbackIsNotCalled) {

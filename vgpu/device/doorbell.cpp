@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "base/log.h"
+#include "device/clock.h"
 #include "libc/short_slices.h"
 
 namespace vgpu::device {
@@ -24,13 +25,47 @@ namespace {
 // well below 1 % of a core.
 constexpr int kFirstPollUs = 50;
 constexpr int kLongestPollUs = 4000;
+// A thread whose store has opened a page and that has not stored by then is not waited for: it may
+// be stopped, or dead.
+constexpr u64 kLongestStoreNs = 1'000'000'000;
 
 struct Watched {
   std::shared_ptr<DoorbellPage> page;
   UniqueFd uffd;  // none: polled
   u64 client_va = 0;
-  std::vector<u64> seen;  // polled: slot values at the last look
+  // Slot values at the last look: if polled, of the watcher; else when a store opened the page.
+  std::vector<u64> seen;
+  u64 store_until_ns = 0;  // a store has opened the page; 0: it has landed, or none has
 };
+
+bool any_slot_changed(const Watched& watched) {
+  for (u32 i = 0; i < watched.seen.size(); ++i) {
+    if (watched.page->slot(i).load(std::memory_order_relaxed) != watched.seen[i]) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Each slot is loaded once: what changes in between is seen by the next look. True: one has
+// changed.
+bool look_at_slots(Watched& watched) {
+  bool changed = false;
+  for (u32 i = 0; i < watched.seen.size(); ++i) {
+    const u64 value = watched.page->slot(i).load(std::memory_order_relaxed);
+    changed |= value != watched.seen[i];
+    watched.seen[i] = value;
+  }
+  return changed;
+}
+
+bool store_under_way(Watched& watched) {
+  if (watched.store_until_ns != 0 &&
+      (any_slot_changed(watched) || now_ns() >= watched.store_until_ns)) {
+    watched.store_until_ns = 0;
+  }
+  return watched.store_until_ns != 0;
+}
 
 // Opens or closes the client's mapping to stores. False: the client is gone, or unmapped the page.
 bool write_protect(const Watched& watched, u64 bytes, bool protect) {
@@ -101,10 +136,9 @@ void DoorbellWatch::remove_callback(u64 number) {
 
 void DoorbellWatch::add(std::shared_ptr<DoorbellPage> page) {
   auto watched = std::make_unique<Watched>();
-  for (u32 i = 0; i < page->slot_count(); ++i) {
-    watched->seen.push_back(page->slot(i).load(std::memory_order_relaxed));
-  }
+  watched->seen.resize(page->slot_count());
   watched->page = std::move(page);
+  look_at_slots(*watched);
   {
     std::lock_guard lock(impl_->mutex);
     impl_->pages.push_back(std::move(watched));
@@ -166,23 +200,23 @@ void DoorbellWatch::Impl::cool(Watched& watched, u64 bytes) {
   }
 }
 
-void DoorbellWatch::cool_down() {
+bool DoorbellWatch::cool_down(const std::vector<Doorbell>& doorbells) {
   std::lock_guard lock(impl_->mutex);
-  for (const auto& watched : impl_->pages) {
-    impl_->cool(*watched, watched->page->bytes_);
-  }
-}
-
-void DoorbellWatch::cool_down(const std::vector<Doorbell>& doorbells) {
-  std::lock_guard lock(impl_->mutex);
+  bool all_cold = true;
   for (const auto& watched : impl_->pages) {
     const bool wanted = std::any_of(doorbells.begin(), doorbells.end(), [&](const Doorbell& bell) {
       return bell.page == watched->page;
     });
-    if (wanted) {
+    if (!wanted) {
+      continue;
+    }
+    if (store_under_way(*watched)) {
+      all_cold = false;
+    } else {
       impl_->cool(*watched, watched->page->bytes_);
     }
   }
+  return all_cold;
 }
 
 bool DoorbellWatch::Impl::anything_polled() {
@@ -248,7 +282,11 @@ bool DoorbellWatch::Impl::look_at_events(const std::vector<pollfd>& fds) {
       }
       uffd_msg message;
       while (read(fd.fd, &message, sizeof(message)) == sizeof(message)) {
-        rung |= message.event == UFFD_EVENT_PAGEFAULT;
+        if (message.event == UFFD_EVENT_PAGEFAULT) {
+          rung = true;
+          look_at_slots(*watched);
+          watched->store_until_ns = now_ns() + kLongestStoreNs;
+        }
       }
       watched->page->hot.store(true, std::memory_order_relaxed);
       const bool gone = fd.revents & (POLLERR | POLLHUP | POLLNVAL);
@@ -267,11 +305,7 @@ bool DoorbellWatch::Impl::poll_pages() {
     if (watched->uffd) {
       continue;
     }
-    for (u32 i = 0; i < watched->seen.size(); ++i) {
-      const u64 value = watched->page->slot(i).load(std::memory_order_relaxed);
-      rung |= value != watched->seen[i];
-      watched->seen[i] = value;
-    }
+    rung |= look_at_slots(*watched);
   }
   return rung;
 }

@@ -5,6 +5,9 @@
 // address space, so that the first store wakes the watcher; or *hot*: open, and looked at by the
 // device's idle worker until nothing has been rung for a while. Where userfaultfd is not to be had
 // the watcher looks at all pages, ever more rarely.
+//
+// A page that a store has opened stays open until that store has landed: the client's thread first
+// has to get a CPU, and a page that were cold again by then would let it fault for ever.
 #pragma once
 
 #include <atomic>
@@ -62,11 +65,10 @@ class DoorbellWatch {
   // write-protect mode. From here on the page can become cold.
   void attach_userfaultfd(const std::shared_ptr<DoorbellPage>& page, UniqueFd uffd, u64 client_va);
 
-  // The device has seen nothing rung for a while: let every page that can become cold. The caller
-  // must look at the slots once more afterwards: a store may have come just before.
-  void cool_down();
-  // The same for the pages of these doorbells only.
-  void cool_down(const std::vector<Doorbell>& doorbells);
+  // The device has seen nothing rung for a while: let the pages of these doorbells become cold. The
+  // caller must look at the slots once more afterwards: a store may have come just before. False:
+  // a page stays hot for a store that is under way; the caller looks, and tries again, later.
+  bool cool_down(const std::vector<Doorbell>& doorbells);
 
   struct Impl;
 

@@ -208,8 +208,9 @@ void Gpu::Impl::cool_doorbells(Lock& lock) {
   cooled_ = true;
   const auto doorbells = listed_doorbells_;
   lock.unlock();
-  doorbells_.cool_down(*doorbells);
+  const bool all_cold = doorbells_.cool_down(*doorbells);
   lock.lock();
+  store_under_way_ = !all_cold;
   looked_at_ = 0;
 }
 
@@ -239,6 +240,9 @@ void Gpu::Impl::sleep(Lock& lock) {
     poll_delay_ = std::min(poll_delay_ * 2, kLongestPollNs);
     work_.wait_for(lock, std::chrono::nanoseconds(timer > now ? timer - now : 1));
     timer_taken_ = false;
+    if (store_under_way_) {
+      cooled_ = false;  // to be tried again, if it has not been rung
+    }
   }
   --sleepers_;
 }
