@@ -77,6 +77,13 @@ TEST(Disturbance, OneRoundIsEnough) {
   EXPECT_EQ(most_disturbed(phase)->cpu_s, 14);
 }
 
+TEST(Disturbance, IsNotHiddenByARoundInWhichNobodyWaited) {
+  Phase phase;
+  phase.rounds = {{0, 1, {}, others(10, 0.05)}, {0, 1, {}, others(9, 3)}};
+  EXPECT_EQ(most_disturbed(phase)->cpu_s, 9);
+  EXPECT_TRUE(is_disturbed(most_disturbed(phase)));
+}
+
 // A run that got worse, as one did beside compilers.
 Results worse() {
   Results results = demo_results();

@@ -46,6 +46,10 @@ std::optional<OtherPrograms> more_disturbed(const std::optional<OtherPrograms>& 
   if (!a || !b) {
     return a ? a : b;
   }
+  // A time in which nobody had to wait for a CPU hides none in which somebody had.
+  if (is_disturbed(*a) != is_disturbed(*b)) {
+    return is_disturbed(*b) ? b : a;
+  }
   return part_of_cpus(*b) > part_of_cpus(*a) ? b : a;
 }
 

@@ -36,7 +36,7 @@ std::string others_text(const OtherPrograms& others);
 // Of both times together; unknown if one is.
 std::optional<OtherPrograms> sum(const std::optional<OtherPrograms>& a,
                                  const std::optional<OtherPrograms>& b);
-// Where others took more; what is not known is less than anything.
+// Where others disturbed, then where they took more; what is not known is less than anything.
 std::optional<OtherPrograms> more_disturbed(const std::optional<OtherPrograms>& a,
                                             const std::optional<OtherPrograms>& b);
 // The most disturbed round of the phase, or the phase itself if it has none.
