@@ -83,8 +83,8 @@ format: ## Format all sources
 format-check: ## Say which sources are not formatted
 	@scripts/format --check
 
-lint: build ## Run clang-tidy
-	@scripts/lint --build $(BUILD) -j $(JOBS)
+lint: deps ## Run clang-tidy
+	@scripts/lint -j $(JOBS)
 
 clean: ## Remove what was built
-	@rm -rf build build-asan build-tsan build-fuzz bench.json gpreempt-demo gpreempt-bench gpreempt-soak
+	@rm -rf build build-asan build-tsan build-fuzz build-lint bench.json gpreempt-demo gpreempt-bench gpreempt-soak

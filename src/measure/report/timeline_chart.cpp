@@ -115,11 +115,11 @@ std::vector<Lane> lanes_of(const Phase& phase) {
   return lanes;
 }
 
-constexpr double kLeft = 124, kRight = kTimelineWidth - 24;
-constexpr double kLane = 28, kGap = 8, kTop = 6, kAxis = 34;
+constexpr double kLanesLeft = 124, kLanesRight = kTimelineWidth - 24;
+constexpr double kLane = 28, kGap = 8, kLanesTop = 6, kAxis = 34;
 
 double height_of(const std::vector<Lane>& lanes) {
-  return kTop + static_cast<double>(lanes.size()) * (kLane + kGap) + kAxis;
+  return kLanesTop + static_cast<double>(lanes.size()) * (kLane + kGap) + kAxis;
 }
 
 // Coordinates along the time are in millionths of the window: a place with one decimal is then
@@ -150,10 +150,10 @@ std::string gap(double moment_us, const TimeWindow& window, double height) {
 }
 
 void draw_ticks(Svg& svg, const TimeWindow& window, double bottom) {
-  const Scale x = Scale::linear(0, window.end_us - window.start_us, kLeft, kRight);
+  const Scale x = Scale::linear(0, window.end_us - window.start_us, kLanesLeft, kLanesRight);
   svg.raw("<g class=\"ticks\">");
   for (const double tick : x.ticks(8)) {
-    svg.line(x.at(tick), kTop, x.at(tick), bottom, "grid");
+    svg.line(x.at(tick), kLanesTop, x.at(tick), bottom, "grid");
     svg.text(x.at(tick), bottom + 22, format_short_ms(tick / 1000), "tick middle");
   }
   svg.raw("</g>");
@@ -164,30 +164,30 @@ std::string draw(const std::vector<Lane>& lanes, const std::vector<double>& gaps
   const double height = height_of(lanes), bottom = height - kAxis;
   Svg svg(kTimelineWidth, height, label, "timeline");
   draw_ticks(svg, window, bottom);
-  double y = kTop;
+  double y = kLanesTop;
   std::string marks;
   for (const Lane& lane : lanes) {
-    svg.text(kLeft - 10, y + kLane / 2 + 4, lane.name, "label end");
-    svg.rect(kLeft, y, kRight - kLeft, kLane, "lane");
+    svg.text(kLanesLeft - 10, y + kLane / 2 + 4, lane.name, "label end");
+    svg.rect(kLanesLeft, y, kLanesRight - kLanesLeft, kLane, "lane");
     for (const Mark& each : lane.marks) {
       if (each.end_us >= window.start_us && each.start_us <= window.end_us) {
-        marks += mark(each, window, y - kTop);
+        marks += mark(each, window, y - kLanesTop);
       }
     }
     y += kLane + kGap;
   }
   for (const double moment_us : gaps_us) {
     if (moment_us > window.start_us && moment_us < window.end_us) {
-      marks += gap(moment_us, window, bottom - kTop);
+      marks += gap(moment_us, window, bottom - kLanesTop);
     }
   }
   svg.raw(fmt::format(R"(<svg class="lanes" x="{}" y="{}" width="{}" height="{}")"
                       R"( viewBox="0 0 {} {}" preserveAspectRatio="none" data-length-us="{}">)"
                       "\n{}</svg>",
-                      place(kLeft), place(kTop), place(kRight - kLeft), place(bottom - kTop),
-                      place(kUnits), place(bottom - kTop),
+                      place(kLanesLeft), place(kLanesTop), place(kLanesRight - kLanesLeft),
+                      place(bottom - kLanesTop), place(kUnits), place(bottom - kLanesTop),
                       fmt::format("{:.0f}", window.end_us - window.start_us), marks));
-  svg.line(kLeft, bottom, kRight, bottom, "axis");
+  svg.line(kLanesLeft, bottom, kLanesRight, bottom, "axis");
   return svg.finish();
 }
 
