@@ -2,9 +2,12 @@
 // online and an offline program. What they did is read from the firmware.
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <optional>
 
 #include "peer.h"
@@ -64,6 +67,18 @@ void kill_all(const char* name) {
 
 constexpr char daemon_socket[] = "/run/gpreempt-test.sock";
 
+bool daemon_answers() {
+  const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+  strcpy(address.sun_path, daemon_socket);
+  const bool connected = connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+  close(fd);
+  return connected;
+}
+
+// Its socket may still be there from one that was killed: nobody listens on that.
+void wait_for_daemon() { wait_until(daemon_answers, "gpreemptd does not start"); }
+
 Program suspend(const Peer& target, const char* time) {
   return Program({"gpreempt", "suspend", "--pid", std::to_string(target.pid()), "--mechanism",
                   "kernel", "--for", time});
@@ -114,7 +129,7 @@ TEST(doctor_finds_that_the_driver_has_the_preemption_calls) {
 TEST(gpreemptd_stops_offline_work_while_a_program_has_online_work) {
   setenv("GPREEMPT_SOCKET", daemon_socket, 1);
   Program daemon({"gpreemptd", "--socket", daemon_socket});
-  wait_until([] { return access(daemon_socket, F_OK) == 0; }, "gpreemptd does not start");
+  wait_for_daemon();
   OfflinePeer first, second;
   const int queue = first.peer->create_queue(0, 7), other = second.peer->create_queue(0, 7);
   const int elsewhere = second.peer->create_queue(1, 7);
@@ -135,7 +150,7 @@ TEST(what_gpreemptd_has_stopped_runs_again_when_it_is_killed) {
   OfflinePeer training;
   const int queue = training.peer->create_queue(0, 7);
   Program daemon({"gpreemptd", "--socket", daemon_socket});
-  wait_until([] { return access(daemon_socket, F_OK) == 0; }, "gpreemptd does not start");
+  wait_for_daemon();
   Program online({"kernel_online_program"});
   wait_until([&] { return !runs(training.peer->pid(), queue); }, "the program is not stopped");
   kill_all("gpreemptd");
