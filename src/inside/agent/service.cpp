@@ -36,9 +36,20 @@ void close_fd(int& fd) {
 }  // namespace
 
 void Service::start(const kfd::Channel& channel) {
-  if (running_) {
-    return;
+  if (!running_) {
+    refusal_ = {};
+    start_thread_of(channel);
   }
+}
+
+void Service::start_refused(const Refusal& refusal) {
+  if (!running_) {
+    refusal_ = refusal;
+    start_thread_of({});
+  }
+}
+
+void Service::start_thread_of(const kfd::Channel& channel) {
   channel_ = channel;
   if (!link_.prepare() || !make_shared_page()) {
     return;
@@ -128,6 +139,14 @@ bool Service::connect() {
   if (!link_.try_connect()) {
     return false;
   }
+  if ((refusal_.text[0] == '\0' ? say_hello() : say_refused()) < 0) {
+    lose_daemon();
+    return false;
+  }
+  return true;
+}
+
+int Service::say_hello() {
   page_->lease_deadline_ns.store(0, std::memory_order_relaxed);
   wire::Hello hello;
   describe_process(hello);
@@ -137,11 +156,22 @@ bool Service::connect() {
   }
   hello.abilities = abilities.bits();
   const int files[] = {page_fd_, wake_fd_};
-  if (link_.send(hello.header, files, 2) < 0) {
-    lose_daemon();
-    return false;
-  }
-  return true;
+  return link_.send(hello.header, files, 2);
+}
+
+// The daemon has nothing to answer; the connection stays so that the next daemon is told, too.
+int Service::say_refused() {
+  wire::Hello hello;
+  describe_process(hello);
+  wire::Refused refused;
+  refused.pid = hello.pid;
+  refused.work_class = hello.work_class;
+  refused.priority = hello.priority;
+  memcpy(refused.tag, hello.tag, sizeof refused.tag);
+  memcpy(refused.job, hello.job, sizeof refused.job);
+  static_assert(sizeof refused.reason == sizeof refusal_.text);
+  memcpy(refused.reason, refusal_.text, sizeof refused.reason);
+  return link_.send(refused.header);
 }
 
 // Whatever the reason: the system fails open.
@@ -180,6 +210,9 @@ void Service::read_messages() {
 }
 
 bool Service::dispatch(const wire::Header& header) {
+  if (refusal_.text[0] != '\0') {
+    return false;  // nobody has anything to say to us
+  }
   switch (header.kind) {
     case wire::Kind::welcome:
       if (header.size == sizeof(wire::Welcome)) {
