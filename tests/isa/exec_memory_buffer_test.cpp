@@ -42,7 +42,7 @@ TEST_P(Buffers, LoadsEveryShapeAndZeroBeyondTheBytes) {
               const u32 offset = v(2)[lane] + 12 + 32 + i * 4;
               const int bytes = std::min(test.bytes, 4);
               const u32 value = offset + bytes <= 4000 ? raw(kScattered + 100 + offset, bytes) : 0;
-              expected = test.value(expected, value);
+              expected = test.value(value);
             }
             ASSERT_EQ(v(40 + i)[lane], expected) << "lane " << lane << " register " << i;
           }
