@@ -77,6 +77,31 @@ TEST_P(Buffers, StoresEveryShapeAndDropsWhatIsBeyondTheBytes) {
   }
 }
 
+// As compilers mask lanes: no dword of such a lane is loaded or stored, wherever the sum of its
+// offset, the instruction's and the dword's place would wrap to.
+TEST_P(Buffers, AnOffsetOfMinusOneMasksEveryDwordOfALane) {
+  describe(kData, 0, 4096);
+  for (const char* offset : {"", " offset:1", " offset:16", " offset:4095"}) {
+    SCOPED_TRACE(offset);
+    for (u32 lane = 0; lane < kLanes; ++lane) {
+      v(2)[lane] = ~0u;
+      for (u32 i = 0; i < 4; ++i) {
+        v(40 + i)[lane] = v(44 + i)[lane] = random32();
+      }
+    }
+    const std::vector<u8> before(data(kData), data(kData) + kDataPages * kPageSize);
+    ASSERT_EQ(run(std::string("buffer_store_dwordx4 v[40:43], v2, s[4:7], 0 offen") + offset +
+                  "\nbuffer_load_dwordx4 v[44:47], v2, s[4:7], 0 offen" + offset),
+              Stop::end);
+    EXPECT_TRUE(std::equal(before.begin(), before.end(), data(kData)));
+    for (u32 lane = 0; lane < kLanes; ++lane) {
+      for (u32 i = 0; i < 4; ++i) {
+        EXPECT_EQ(v(44 + i)[lane], 0u) << "lane " << lane << " dword " << i;
+      }
+    }
+  }
+}
+
 TEST_P(Buffers, MultipliesTheIndexByTheStride) {
   describe(kData, 24, 24 * 64);
   for (u32 lane = 0; lane < kLanes; ++lane) {
