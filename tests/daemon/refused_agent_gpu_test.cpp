@@ -1,4 +1,5 @@
 // A program whose runtime the agent does not know: it runs, and is stopped from outside.
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 
@@ -15,12 +16,13 @@ class GpuRefusedAgent : public DaemonTest {
   std::string error_file() const { return directory() + "/puppet"; }
   // tests/agent/unknown_tables_tool.cpp makes the tables those of a runtime that does not exist.
   std::unique_ptr<Program> training() {
-    auto program = std::make_unique<Program>(
-        Words{GPREEMPT_HIP_DIR "/agent_puppet"},
-        Environment{{"HSA_TOOLS_LIB", std::string(kUnknownTables) + " " + kAgent},
-                    {"GPREEMPT_SOCKET", socket()},
-                    {"GPREEMPT_CLASS", "offline"}},
-        error_file());
+    return training({{"HSA_TOOLS_LIB", std::string(kUnknownTables) + " " + kAgent}});
+  }
+  std::unique_ptr<Program> training(Environment environment) {
+    environment["GPREEMPT_SOCKET"] = socket();
+    environment["GPREEMPT_CLASS"] = "offline";
+    auto program = std::make_unique<Program>(Words{GPREEMPT_HIP_DIR "/agent_puppet"}, environment,
+                                             error_file());
     EXPECT_EQ(program->line(), "ready");
     return program;
   }
@@ -69,6 +71,21 @@ TEST_F(GpuRefusedAgent, IsExplainedByTheDoctor) {
     said += line + "\n";
   }
   EXPECT_NE(said.find("\"agent refused: ROCr's tables"), std::string::npos) << said;
+}
+
+TEST_F(GpuRefusedAgent, CannotShareAPageAndSaysSo) {
+  start_daemon();
+  const std::string loaded = std::getenv("LD_PRELOAD");  // the virtual GPU's library
+  const auto offline =
+      training({{"HSA_TOOLS_LIB", kAgent},
+                {"LD_PRELOAD", loaded + ":" GPREEMPT_LIB_DIR "/libno_shared_page.so"}});
+  ASSERT_EQ(offline->ask("launch"), "ok");
+  ASSERT_TRUE(eventually([&] { return refusal(*offline).is_string(); }));
+  EXPECT_TRUE(refusal(*offline).get<std::string>().starts_with("no memory can be shared"))
+      << refusal(*offline);
+  EXPECT_TRUE(runs(*offline));
+  EXPECT_EQ(offline->ask("finish"), "ok");
+  EXPECT_NE(errors().find("agent refused: no memory"), std::string::npos) << errors();
 }
 
 TEST_F(GpuRefusedAgent, TellsTheNextDaemonToo) {

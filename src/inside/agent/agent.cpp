@@ -5,7 +5,6 @@
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -45,14 +44,7 @@ void register_handlers() {
   }
 }
 
-// The program runs as it would without us, but somebody wanted us here: people are told once, and
-// so is every daemon that comes.
 void refuse(const Refusal& refusal) {
-  static bool told = false;
-  if (!told) {
-    told = true;
-    dprintf(STDERR_FILENO, "gpreempt: agent refused: %s\n", refusal.text);
-  }
   register_handlers();
   pthread_mutex_lock(&life);
   service.start_refused(refusal);

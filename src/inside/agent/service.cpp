@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -38,6 +39,11 @@ void close_fd(int& fd) {
 void Service::start(const kfd::Channel& channel) {
   if (!running_) {
     refusal_ = {};
+    if (!make_shared_page()) {
+      snprintf(refusal_.text, sizeof refusal_.text,
+               "no memory can be shared with gpreemptd (memfd_create and mmap): %s",
+               strerror(errno));
+    }
     start_thread_of(channel);
   }
 }
@@ -49,9 +55,23 @@ void Service::start_refused(const Refusal& refusal) {
   }
 }
 
+// The program runs as it would without us, but somebody wanted us here.
+void Service::tell_people() const {
+  static bool told = false;
+  if (!told) {
+    told = true;
+    dprintf(STDERR_FILENO, "gpreempt: agent refused: %s\n", refusal_.text);
+  }
+}
+
 void Service::start_thread_of(const kfd::Channel& channel) {
+  if (refused()) {
+    tell_people();
+  }
   channel_ = channel;
-  if (!link_.prepare() || !make_shared_page()) {
+  close_fd(kick_fd_);
+  kick_fd_ = make_event();
+  if (!link_.prepare() || kick_fd_ < 0) {
     return;
   }
   watcher.prepare(channel_, page_, wake_fd_);
@@ -61,10 +81,11 @@ void Service::start_thread_of(const kfd::Channel& channel) {
 
 // Sealed: nobody can shrink it under the daemon's feet.
 bool Service::make_shared_page() {
+  close_fd(page_fd_);
+  close_fd(wake_fd_);
   page_fd_ = memfd_create("gpreempt-page", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   wake_fd_ = make_event();
-  kick_fd_ = make_event();
-  if (page_fd_ < 0 || wake_fd_ < 0 || kick_fd_ < 0 || ftruncate(page_fd_, wire::kPageBytes) != 0 ||
+  if (page_fd_ < 0 || wake_fd_ < 0 || ftruncate(page_fd_, wire::kPageBytes) != 0 ||
       fcntl(page_fd_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
     return false;
   }
@@ -139,7 +160,7 @@ bool Service::connect() {
   if (!link_.try_connect()) {
     return false;
   }
-  if ((refusal_.text[0] == '\0' ? say_hello() : say_refused()) < 0) {
+  if ((refused() ? say_refused() : say_hello()) < 0) {
     lose_daemon();
     return false;
   }
@@ -178,8 +199,10 @@ int Service::say_refused() {
 void Service::lose_daemon() {
   watcher.watch(false);
   be_prompt(false);
-  start_queues();
-  gate.set({});
+  if (!refused()) {
+    start_queues();
+    gate.set({});
+  }
   link_.disconnect(welcomed_);
   welcomed_ = false;
   const Queues::Lock lock(queues);
@@ -210,7 +233,7 @@ void Service::read_messages() {
 }
 
 bool Service::dispatch(const wire::Header& header) {
-  if (refusal_.text[0] != '\0') {
+  if (refused()) {
     return false;  // nobody has anything to say to us
   }
   switch (header.kind) {
@@ -326,8 +349,10 @@ void Service::stop(bool join) {
   welcomed_ = false;
   lease_ends_ns_ = 0;
   link_.close_all();
-  munmap(page_, wire::kPageBytes);
-  page_ = nullptr;
+  if (page_ != nullptr) {
+    munmap(page_, wire::kPageBytes);
+    page_ = nullptr;
+  }
   close_fd(page_fd_);
   close_fd(wake_fd_);
   close_fd(kick_fd_);

@@ -19,7 +19,8 @@ class Service {
  public:
   // Starts the thread if it does not run yet; called when the program makes its first queue.
   void start(const kfd::Channel& channel);
-  // The same, but all that is ever said to a daemon is that there is no agent here, and why.
+  // The same, but all that is ever said to a daemon, and once to people on standard error, is that
+  // there is no agent here, and why.
   void start_refused(const Refusal& refusal);
   // Has the thread look at the queues again: some came or went.
   void queues_changed() { kick(); }
@@ -33,6 +34,8 @@ class Service {
  private:
   static void* thread_main(void* self);
   void start_thread_of(const kfd::Channel& channel);
+  bool refused() const { return refusal_.text[0] != '\0'; }
+  void tell_people() const;
   bool make_shared_page();
   void run();
   void kick() const;

@@ -92,12 +92,16 @@ bool Agents::on_refused(const Peer& peer, std::span<const u8> message) {
 
 // Left over in a program from before an update, or newer than we are.
 void Agents::on_other_version(const Peer& peer, u16 version) {
+  refuse(peer,
+         fmt::format("it speaks version {} of the messages and gpreemptd version {}: start the "
+                     "program again with an agent of the same release",
+                     version, wire::kVersion));
+}
+
+void Agents::refuse(const Peer& peer, std::string reason) {
   const auto id = processes_.join(peer.who.pid, peer.who.uid, peer.who.gid);
   if (id && !by_process_.contains(*id)) {
-    note_refusal(peer, *id, *processes_.what_was_told(*id),
-                 fmt::format("it speaks version {} of the messages and gpreemptd version {}: start "
-                             "the program again with an agent of the same release",
-                             version, wire::kVersion));
+    note_refusal(peer, *id, *processes_.what_was_told(*id), std::move(reason));
   }
 }
 
@@ -143,7 +147,7 @@ void Agents::admit_expected(PeerId id) {
 bool Agents::admit(Peer& peer, const wire::Hello& hello, std::vector<UniqueFd>& files) {
   auto page = PageMapping::map(files[0].get());
   if (!page) {
-    log_debug("agent of process {}: {}", peer.who.pid, page.error().message());
+    refuse(peer, page.error().message());
     return false;
   }
   const auto id = processes_.join(peer.who.pid, peer.who.uid, peer.who.gid);

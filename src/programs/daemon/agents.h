@@ -72,6 +72,7 @@ class Agents {
 
   bool on_hello(Peer& peer, std::span<const u8> message, std::vector<UniqueFd> files);
   bool on_refused(const Peer& peer, std::span<const u8> message);
+  void refuse(const Peer& peer, std::string reason);
   void note_refusal(const Peer& peer, sched::ProcessId id, ToldFacts facts, std::string reason);
   void let_go_for(PeerId id, const ProcessKey& key);
   void admit_expected(PeerId id);
