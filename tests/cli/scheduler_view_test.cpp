@@ -59,6 +59,13 @@ TEST(SchedulerView, AMechanismThatFailedIsExplained) {
   EXPECT_TRUE(has(text, "process 17: self-debug: no agent")) << text;
 }
 
+TEST(SchedulerView, ARefusedAgentIsExplained) {
+  json job = one_job();
+  job["processes"] = {{{"pid", 17}, {"agent", false}, {"agent_refused", "a table of version 9"}}};
+  const std::string text = scheduler_text({{"jobs", json::array({job})}});
+  EXPECT_TRUE(has(text, "process 17: agent refused: a table of version 9")) << text;
+}
+
 TEST(SchedulerView, NoJobsIsSaid) {
   EXPECT_TRUE(has(scheduler_text({{"jobs", json::array()}}), "No jobs."));
 }

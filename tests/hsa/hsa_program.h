@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -128,10 +129,9 @@ class Machine {
   void load() {
     char name[64] = {};
     HSA(hsa_agent_get_info(gpus[0], HSA_AGENT_INFO_NAME, name));
-    char self[4096] = {};
-    EXPECT(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0, "readlink");
-    const std::string path =
-        std::string(self, std::strrchr(self, '/') + 1) + "kernels." + name + ".co";
+    // Not /proc/self/exe: that is the dynamic linker if the program was started through it.
+    const std::string self = program_invocation_name;
+    const std::string path = self.substr(0, self.rfind('/') + 1) + "kernels." + name + ".co";
     const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     EXPECT(file >= 0, "cannot open %s", path.c_str());
     hsa_code_object_reader_t reader;

@@ -42,7 +42,7 @@ TEST_P(Buffers, LoadsEveryShapeAndZeroBeyondTheBytes) {
               const u32 offset = v(2)[lane] + 12 + 32 + i * 4;
               const int bytes = std::min(test.bytes, 4);
               const u32 value = offset + bytes <= 4000 ? raw(kScattered + 100 + offset, bytes) : 0;
-              expected = test.value(expected, value);
+              expected = test.value(value);
             }
             ASSERT_EQ(v(40 + i)[lane], expected) << "lane " << lane << " register " << i;
           }
@@ -73,6 +73,31 @@ TEST_P(Buffers, StoresEveryShapeAndDropsWhatIsBeyondTheBytes) {
       wave.pc = kCode;
       ASSERT_EQ(resume(), Stop::end);
       ASSERT_TRUE(std::equal(expected.begin(), expected.end(), data(kData)));
+    }
+  }
+}
+
+// As compilers mask lanes: no dword of such a lane is loaded or stored, wherever the sum of its
+// offset, the instruction's and the dword's place would wrap to.
+TEST_P(Buffers, AnOffsetOfMinusOneMasksEveryDwordOfALane) {
+  describe(kData, 0, 4096);
+  for (const char* offset : {"", " offset:1", " offset:16", " offset:4095"}) {
+    SCOPED_TRACE(offset);
+    for (u32 lane = 0; lane < kLanes; ++lane) {
+      v(2)[lane] = ~0u;
+      for (u32 i = 0; i < 4; ++i) {
+        v(40 + i)[lane] = v(44 + i)[lane] = random32();
+      }
+    }
+    const std::vector<u8> before(data(kData), data(kData) + kDataPages * kPageSize);
+    ASSERT_EQ(run(std::string("buffer_store_dwordx4 v[40:43], v2, s[4:7], 0 offen") + offset +
+                  "\nbuffer_load_dwordx4 v[44:47], v2, s[4:7], 0 offen" + offset),
+              Stop::end);
+    EXPECT_TRUE(std::equal(before.begin(), before.end(), data(kData)));
+    for (u32 lane = 0; lane < kLanes; ++lane) {
+      for (u32 i = 0; i < 4; ++i) {
+        EXPECT_EQ(v(44 + i)[lane], 0u) << "lane " << lane << " dword " << i;
+      }
     }
   }
 }

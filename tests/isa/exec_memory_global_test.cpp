@@ -23,7 +23,7 @@ class GlobalMemory : public MemoryTest {
       for (int i = 0; i < 4; ++i) {
         u32 expected = before[i * kLanes + lane];
         if (active(lane) && i < test.registers) {
-          expected = test.value(expected, raw(va[lane] + i * 4, std::min(test.bytes, 4)));
+          expected = test.value(raw(va[lane] + i * 4, std::min(test.bytes, 4)));
         }
         ASSERT_EQ(v(40 + i)[lane], expected) << "lane " << lane << " register " << i;
       }
@@ -227,8 +227,8 @@ TEST_P(PrivateMemory, LoadsEveryShape) {
             for (int i = 0; i < 4; ++i) {
               u32 expected = before[i * kLanes + lane];
               if (active(lane) && i < test.registers) {
-                expected = test.value(
-                    expected, private_raw(offset[lane] + i * 4, lane, std::min(test.bytes, 4)));
+                expected =
+                    test.value(private_raw(offset[lane] + i * 4, lane, std::min(test.bytes, 4)));
               }
               ASSERT_EQ(v(40 + i)[lane], expected) << "lane " << lane << " register " << i;
             }

@@ -70,6 +70,7 @@ TEST_P(Lds, ReadsEveryShapeAndZeroBeyondTheEnd) {
       for (u64 exec : exec_masks()) {
         wave.set_exec(exec);
         set_addresses(layout, test.bytes, 100);
+        std::generate(v(40), v(40) + 4 * kLanes, [&] { return random32(); });
         const std::vector<u32> before(v(40), v(40) + 4 * kLanes);
         wave.pc = kCode;
         ASSERT_EQ(resume(), Stop::end);
@@ -79,8 +80,7 @@ TEST_P(Lds, ReadsEveryShapeAndZeroBeyondTheEnd) {
           for (int i = 0; i < 4; ++i) {
             u32 expected = before[i * kLanes + lane];
             if (active(lane) && i < test.registers) {
-              expected = test.value(expected,
-                                    valid ? raw_lds(address + i * 4, std::min(test.bytes, 4)) : 0);
+              expected = test.value(valid ? raw_lds(address + i * 4, std::min(test.bytes, 4)) : 0);
             }
             ASSERT_EQ(v(40 + i)[lane], expected) << "lane " << lane << " register " << i;
           }

@@ -11,30 +11,27 @@ namespace vgpu::isa::test {
 struct LoadCase {
   const char* suffix;
   int bytes, registers;
-  // The new value of the (first) register from its old one and the bytes; wider loads are dwords.
-  u32 (*value)(u32 old, u32 raw);
+  // The value of the (first) register from the bytes; wider loads are dwords.
+  u32 (*value)(u32 raw);
 };
 
 inline const std::vector<LoadCase>& load_cases() {
   static const std::vector<LoadCase> cases = {
-      {"ubyte", 1, 1, [](u32, u32 raw) { return raw & 0xff; }},
-      {"sbyte", 1, 1, [](u32, u32 raw) { return ((raw & 0xff) ^ 0x80) - 0x80; }},
-      {"ushort", 2, 1, [](u32, u32 raw) { return raw & 0xffff; }},
-      {"sshort", 2, 1, [](u32, u32 raw) { return ((raw & 0xffff) ^ 0x8000) - 0x8000; }},
-      {"dword", 4, 1, [](u32, u32 raw) { return raw; }},
-      {"dwordx2", 8, 2, [](u32, u32 raw) { return raw; }},
-      {"dwordx3", 12, 3, [](u32, u32 raw) { return raw; }},
-      {"dwordx4", 16, 4, [](u32, u32 raw) { return raw; }},
-      {"ubyte_d16", 1, 1, [](u32 old, u32 raw) { return (old & 0xffff0000) | (raw & 0xff); }},
-      {"ubyte_d16_hi", 1, 1, [](u32 old, u32 raw) { return (old & 0xffff) | (raw & 0xff) << 16; }},
-      {"sbyte_d16", 1, 1,
-       [](u32 old, u32 raw) {
-         return (old & 0xffff0000) | ((((raw & 0xff) ^ 0x80) - 0x80) & 0xffff);
-       }},
-      {"sbyte_d16_hi", 1, 1,
-       [](u32 old, u32 raw) { return (old & 0xffff) | (((raw & 0xff) ^ 0x80) - 0x80) << 16; }},
-      {"short_d16", 2, 1, [](u32 old, u32 raw) { return (old & 0xffff0000) | (raw & 0xffff); }},
-      {"short_d16_hi", 2, 1, [](u32 old, u32 raw) { return (old & 0xffff) | raw << 16; }},
+      {"ubyte", 1, 1, [](u32 raw) { return raw & 0xff; }},
+      {"sbyte", 1, 1, [](u32 raw) { return ((raw & 0xff) ^ 0x80) - 0x80; }},
+      {"ushort", 2, 1, [](u32 raw) { return raw & 0xffff; }},
+      {"sshort", 2, 1, [](u32 raw) { return ((raw & 0xffff) ^ 0x8000) - 0x8000; }},
+      {"dword", 4, 1, [](u32 raw) { return raw; }},
+      {"dwordx2", 8, 2, [](u32 raw) { return raw; }},
+      {"dwordx3", 12, 3, [](u32 raw) { return raw; }},
+      {"dwordx4", 16, 4, [](u32 raw) { return raw; }},
+      // With SRAM ECC the other half becomes zero.
+      {"ubyte_d16", 1, 1, [](u32 raw) { return raw & 0xff; }},
+      {"ubyte_d16_hi", 1, 1, [](u32 raw) { return (raw & 0xff) << 16; }},
+      {"sbyte_d16", 1, 1, [](u32 raw) { return (((raw & 0xff) ^ 0x80) - 0x80) & 0xffff; }},
+      {"sbyte_d16_hi", 1, 1, [](u32 raw) { return (((raw & 0xff) ^ 0x80) - 0x80) << 16; }},
+      {"short_d16", 2, 1, [](u32 raw) { return raw & 0xffff; }},
+      {"short_d16_hi", 2, 1, [](u32 raw) { return raw << 16; }},
   };
   return cases;
 }

@@ -26,6 +26,19 @@ inline std::optional<Header> header_of(std::span<const u8> message) {
   return ours ? std::optional<Header>(header) : std::nullopt;
 }
 
+// The version of a hello that would be one of ours were it not for that: magic, length and the
+// number of this kind are the same in all versions.
+inline std::optional<u16> other_version_of_hello(std::span<const u8> message) {
+  Header header;
+  if (message.size() < sizeof header) {
+    return std::nullopt;
+  }
+  std::memcpy(&header, message.data(), sizeof header);
+  const bool other = header.magic == kMagic && header.version != kVersion &&
+                     header.size == message.size() && header.kind == Kind::hello;
+  return other ? std::optional<u16>(header.version) : std::nullopt;
+}
+
 // The message as a T; empty if it is not exactly as long as one.
 template <class T>
 std::optional<T> decode(std::span<const u8> message) {

@@ -33,6 +33,7 @@ ProcessReport report_process(const Process& process, std::optional<Mechanism> me
   report.command = process.facts.command;
   report.tag = process.facts.tag;
   report.has_agent = process.has_agent;
+  report.agent_refusal = process.facts.agent_refusal;
   report.busy = process.busy;
   report.state = phase_name(process.phase);
   if (mechanism) {

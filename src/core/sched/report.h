@@ -17,6 +17,7 @@ struct ProcessReport {
   uid_t uid = 0;
   std::string command, tag;
   bool has_agent = false;
+  std::string agent_refusal;  // why it has none although one was loaded
   std::optional<bool> busy;
   std::string state;
   std::optional<std::string> mechanism;  // in effect, or the one that would be used

@@ -42,6 +42,7 @@ struct ProcessFacts {
   std::string job;              // empty: a job of its own
   bool governs_others = false;  // its uid may stop jobs of others
   std::optional<u64> latency_target_ns;
+  std::string agent_refusal;  // why no agent works in it
 };
 
 // What an agent says of the work of its process. It may lie: times are checked before use.

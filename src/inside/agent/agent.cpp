@@ -37,19 +37,33 @@ void at_exit() {
   stopper.shut_down();
 }
 
-bool load(HsaApiTable* table) {
-  kfd_fd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
-  if (kfd_fd < 0 || !install_hooks(table)) {
-    return false;
-  }
-  const kfd::Channel channel{.fd = kfd_fd};
-  stopper.prepare(channel);
+void register_handlers() {
   static bool registered = false;
   if (!registered) {
     registered = pthread_atfork(nullptr, nullptr, in_forked_child) == 0 && atexit(at_exit) == 0;
   }
+}
+
+void refuse(const Refusal& refusal) {
+  register_handlers();
+  pthread_mutex_lock(&life);
+  service.start_refused(refusal);
+  pthread_mutex_unlock(&life);
+}
+
+void load(const RootTable* root) {
+  kfd_fd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+  if (kfd_fd < 0) {
+    return;  // a program without a GPU: there is nothing to stop and nothing to tell
+  }
+  // Also for a process that will be stopped from outside: its debugger needs RUNTIME_ENABLE, too.
+  stopper.prepare(kfd::Channel{.fd = kfd_fd});
+  if (Refusal refusal; !install_hooks(root, refusal)) {
+    refuse(refusal);
+    return;
+  }
+  register_handlers();
   enable_hooks();
-  return true;
 }
 
 void unload() {
@@ -77,13 +91,13 @@ void start_service() {
 }  // namespace gp::agent
 
 // The interface of HSA tools. True keeps the library loaded.
-extern "C" __attribute__((visibility("default"))) bool OnLoad(HsaApiTable* table,
+extern "C" __attribute__((visibility("default"))) bool OnLoad(const gp::agent::RootTable* root,
                                                               uint64_t /*version*/,
                                                               uint64_t /*failed_count*/,
                                                               const char* const* /*failed*/) {
   // Without a device or with a table we do not know there is nothing to do, but to fail would be
   // to disturb.
-  gp::agent::load(table);
+  gp::agent::load(root);
   return true;
 }
 

@@ -182,50 +182,54 @@ hsa_status_t queue_set_priority(hsa_queue_t* queue, hsa_amd_queue_priority_t pri
 }
 
 template <class Function>
-void replace(Function*& entry, Function*& original, Function* ours) {
-  original = entry;
-  entry = ours;
+void save(const ApiTables& tables, const Slot& slot, Function*& original) {
+  original = tables.get<Function>(slot);
 }
 
-void save_originals(const CoreApiTable& core, const AmdExtTable& extension) {
-  runtime.signal_async_handler = extension.hsa_amd_signal_async_handler_fn;
-  runtime.intercept_create = extension.hsa_amd_queue_intercept_create_fn;
-  runtime.intercept_register = extension.hsa_amd_queue_intercept_register_fn;
-  runtime.load_read_index = core.hsa_queue_load_read_index_scacquire_fn;
-  runtime.load_write_index = core.hsa_queue_load_write_index_scacquire_fn;
-  runtime.cas_write_index = core.hsa_queue_cas_write_index_scacq_screl_fn;
-  runtime.agent_get_info = core.hsa_agent_get_info_fn;
-  runtime.system_get_info = core.hsa_system_get_info_fn;
-  runtime.signal_create = core.hsa_signal_create_fn;
-  runtime.signal_destroy = core.hsa_signal_destroy_fn;
-  runtime.signal_load = core.hsa_signal_load_scacquire_fn;
+template <class Function>
+void replace(const ApiTables& tables, const Slot& slot, Function*& original, Function* ours) {
+  save(tables, slot, original);
+  tables.set(slot, ours);
+}
+
+void save_originals(const ApiTables& tables) {
+  save(tables, slot::amd_signal_async_handler, runtime.signal_async_handler);
+  save(tables, slot::amd_queue_intercept_create, runtime.intercept_create);
+  save(tables, slot::amd_queue_intercept_register, runtime.intercept_register);
+  save(tables, slot::queue_load_read_index_scacquire, runtime.load_read_index);
+  save(tables, slot::queue_load_write_index_scacquire, runtime.load_write_index);
+  save(tables, slot::queue_cas_write_index_scacq_screl, runtime.cas_write_index);
+  save(tables, slot::agent_get_info, runtime.agent_get_info);
+  save(tables, slot::system_get_info, runtime.system_get_info);
+  save(tables, slot::signal_create, runtime.signal_create);
+  save(tables, slot::signal_destroy, runtime.signal_destroy);
+  save(tables, slot::signal_load_scacquire, runtime.signal_load);
+}
+
+void replace_functions(const ApiTables& tables) {
+  replace(tables, slot::signal_store_relaxed, runtime.store_relaxed,
+          store<&Runtime::store_relaxed>);
+  replace(tables, slot::signal_store_screlease, runtime.store_screlease,
+          store<&Runtime::store_screlease>);
+  replace(tables, slot::signal_silent_store_relaxed, runtime.silent_store_relaxed,
+          store<&Runtime::silent_store_relaxed>);
+  replace(tables, slot::signal_silent_store_screlease, runtime.silent_store_screlease,
+          store<&Runtime::silent_store_screlease>);
+  replace(tables, slot::queue_create, runtime.queue_create, queue_create);
+  replace(tables, slot::queue_destroy, runtime.queue_destroy, queue_destroy);
+  replace(tables, slot::queue_inactivate, runtime.queue_inactivate, queue_inactivate);
+  replace(tables, slot::amd_queue_set_priority, runtime.set_priority, queue_set_priority);
 }
 
 }  // namespace
 
-bool install_hooks(HsaApiTable* table) {
-  // `minor` is the size of a table: a runtime may be older than the functions we use.
-  CoreApiTable& core = *table->core_;
-  AmdExtTable& extension = *table->amd_ext_;
-  const bool known =
-      table->version.major_id == HSA_API_TABLE_MAJOR_VERSION &&
-      core.version.minor_id >= offsetof(CoreApiTable, hsa_signal_group_create_fn) &&
-      extension.version.minor_id >= offsetof(AmdExtTable, hsa_amd_memory_lock_to_pool_fn);
-  if (!known) {
+bool install_hooks(const RootTable* root, Refusal& refusal) {
+  ApiTables tables;
+  if (!tables.recognise(root, refusal)) {
     return false;
   }
-  save_originals(core, extension);
-  replace(core.hsa_signal_store_relaxed_fn, runtime.store_relaxed, store<&Runtime::store_relaxed>);
-  replace(core.hsa_signal_store_screlease_fn, runtime.store_screlease,
-          store<&Runtime::store_screlease>);
-  replace(core.hsa_signal_silent_store_relaxed_fn, runtime.silent_store_relaxed,
-          store<&Runtime::silent_store_relaxed>);
-  replace(core.hsa_signal_silent_store_screlease_fn, runtime.silent_store_screlease,
-          store<&Runtime::silent_store_screlease>);
-  replace(core.hsa_queue_create_fn, runtime.queue_create, queue_create);
-  replace(core.hsa_queue_destroy_fn, runtime.queue_destroy, queue_destroy);
-  replace(core.hsa_queue_inactivate_fn, runtime.queue_inactivate, queue_inactivate);
-  replace(extension.hsa_amd_queue_set_priority_fn, runtime.set_priority, queue_set_priority);
+  save_originals(tables);
+  replace_functions(tables);
   return true;
 }
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -36,11 +37,41 @@ void close_fd(int& fd) {
 }  // namespace
 
 void Service::start(const kfd::Channel& channel) {
-  if (running_) {
-    return;
+  if (!running_) {
+    refusal_ = {};
+    if (!make_shared_page()) {
+      snprintf(refusal_.text, sizeof refusal_.text,
+               "no memory can be shared with gpreemptd (memfd_create and mmap): %s",
+               strerror(errno));
+    }
+    start_thread_of(channel);
+  }
+}
+
+void Service::start_refused(const Refusal& refusal) {
+  if (!running_) {
+    refusal_ = refusal;
+    start_thread_of({});
+  }
+}
+
+// The program runs as it would without us, but somebody wanted us here.
+void Service::tell_people() const {
+  static bool told = false;
+  if (!told) {
+    told = true;
+    dprintf(STDERR_FILENO, "gpreempt: agent refused: %s\n", refusal_.text);
+  }
+}
+
+void Service::start_thread_of(const kfd::Channel& channel) {
+  if (refused()) {
+    tell_people();
   }
   channel_ = channel;
-  if (!link_.prepare() || !make_shared_page()) {
+  close_fd(kick_fd_);
+  kick_fd_ = make_event();
+  if (!link_.prepare() || kick_fd_ < 0) {
     return;
   }
   watcher.prepare(channel_, page_, wake_fd_);
@@ -50,10 +81,11 @@ void Service::start(const kfd::Channel& channel) {
 
 // Sealed: nobody can shrink it under the daemon's feet.
 bool Service::make_shared_page() {
+  close_fd(page_fd_);
+  close_fd(wake_fd_);
   page_fd_ = memfd_create("gpreempt-page", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   wake_fd_ = make_event();
-  kick_fd_ = make_event();
-  if (page_fd_ < 0 || wake_fd_ < 0 || kick_fd_ < 0 || ftruncate(page_fd_, wire::kPageBytes) != 0 ||
+  if (page_fd_ < 0 || wake_fd_ < 0 || ftruncate(page_fd_, wire::kPageBytes) != 0 ||
       fcntl(page_fd_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
     return false;
   }
@@ -128,6 +160,14 @@ bool Service::connect() {
   if (!link_.try_connect()) {
     return false;
   }
+  if ((refused() ? say_refused() : say_hello()) < 0) {
+    lose_daemon();
+    return false;
+  }
+  return true;
+}
+
+int Service::say_hello() {
   page_->lease_deadline_ns.store(0, std::memory_order_relaxed);
   wire::Hello hello;
   describe_process(hello);
@@ -137,19 +177,32 @@ bool Service::connect() {
   }
   hello.abilities = abilities.bits();
   const int files[] = {page_fd_, wake_fd_};
-  if (link_.send(hello.header, files, 2) < 0) {
-    lose_daemon();
-    return false;
-  }
-  return true;
+  return link_.send(hello.header, files, 2);
+}
+
+// The daemon has nothing to answer; the connection stays so that the next daemon is told, too.
+int Service::say_refused() {
+  wire::Hello hello;
+  describe_process(hello);
+  wire::Refused refused;
+  refused.pid = hello.pid;
+  refused.work_class = hello.work_class;
+  refused.priority = hello.priority;
+  memcpy(refused.tag, hello.tag, sizeof refused.tag);
+  memcpy(refused.job, hello.job, sizeof refused.job);
+  static_assert(sizeof refused.reason == sizeof refusal_.text);
+  memcpy(refused.reason, refusal_.text, sizeof refused.reason);
+  return link_.send(refused.header);
 }
 
 // Whatever the reason: the system fails open.
 void Service::lose_daemon() {
   watcher.watch(false);
   be_prompt(false);
-  start_queues();
-  gate.set({});
+  if (!refused()) {
+    start_queues();
+    gate.set({});
+  }
   link_.disconnect(welcomed_);
   welcomed_ = false;
   const Queues::Lock lock(queues);
@@ -180,6 +233,9 @@ void Service::read_messages() {
 }
 
 bool Service::dispatch(const wire::Header& header) {
+  if (refused()) {
+    return false;  // nobody has anything to say to us
+  }
   switch (header.kind) {
     case wire::Kind::welcome:
       if (header.size == sizeof(wire::Welcome)) {
@@ -293,8 +349,10 @@ void Service::stop(bool join) {
   welcomed_ = false;
   lease_ends_ns_ = 0;
   link_.close_all();
-  munmap(page_, wire::kPageBytes);
-  page_ = nullptr;
+  if (page_ != nullptr) {
+    munmap(page_, wire::kPageBytes);
+    page_ = nullptr;
+  }
   close_fd(page_fd_);
   close_fd(wake_fd_);
   close_fd(kick_fd_);

@@ -6,6 +6,7 @@
 
 #include <atomic>
 
+#include "agent/api_tables.h"
 #include "agent/gate.h"
 #include "agent/link.h"
 #include "agent/stopper.h"
@@ -18,6 +19,9 @@ class Service {
  public:
   // Starts the thread if it does not run yet; called when the program makes its first queue.
   void start(const kfd::Channel& channel);
+  // The same, but all that is ever said to a daemon, and once to people on standard error, is that
+  // there is no agent here, and why.
+  void start_refused(const Refusal& refusal);
   // Has the thread look at the queues again: some came or went.
   void queues_changed() { kick(); }
   // Ends the thread, closes everything. `join` is false when the process ends: the thread then
@@ -29,11 +33,16 @@ class Service {
 
  private:
   static void* thread_main(void* self);
+  void start_thread_of(const kfd::Channel& channel);
+  bool refused() const { return refusal_.text[0] != '\0'; }
+  void tell_people() const;
   bool make_shared_page();
   void run();
   void kick() const;
 
   bool connect();
+  int say_hello();
+  int say_refused();
   void lose_daemon();
   bool time_to_connect(bool directory_changed) const;
   void read_messages();
@@ -60,6 +69,7 @@ class Service {
   Link link_;
   bool welcomed_ = false;
   bool prompt_ = false, real_time_ = false;
+  Refusal refusal_;  // empty: the agent works here
   kfd::Channel channel_;
   int page_fd_ = -1;
   int wake_fd_ = -1;  // the daemon's

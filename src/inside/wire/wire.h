@@ -26,6 +26,7 @@ enum class Kind : u16 {
   queue_created,    // QueueCreated
   queue_destroyed,  // QueueDestroyed
   done,             // Done: a command was carried out
+  refused,          // Refused, in place of a hello: no agent works in this process
   // daemon -> agent
   welcome = 32,  // Welcome
   stop,          // Command
@@ -71,6 +72,18 @@ struct Hello {
   u64 start_time = 0;             // of /proc/self/stat
   char tag[64] = {};              // zero-terminated
   char job[64] = {};
+};
+
+// The process is stopped from outside where that is possible.
+struct Refused {
+  Header header{.kind = Kind::refused, .size = sizeof(Refused)};
+  u32 pid = 0;  // these as in Hello
+  u32 work_class = kClassUnset;
+  u32 priority = kPriorityUnset;
+  u32 pad = 0;
+  char tag[64] = {};
+  char job[64] = {};
+  char reason[128] = {};  // for people; zero-terminated
 };
 
 struct Welcome {

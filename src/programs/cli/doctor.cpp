@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "base/text_table.h"
+#include "cli/agent_finding.h"
 #include "cli/commands.h"
 #include "cli/diagnosis.h"
 #include "cli/json_output.h"
@@ -148,6 +149,9 @@ int doctor(std::optional<pid_t> pid, bool json) {
     const Status probed = probe_process(system_os(), {}, *pid, diagnosis);
     if (!probed) {
       return report_error(probed.error());
+    }
+    if (auto agent = ask_for_agent(*pid)) {
+      diagnosis.findings.push_back(std::move(*agent));
     }
   }
   if (json) {

@@ -2,22 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "base/text_table.h"
+#include "cli/json_field.h"
 #include "libc/types.h"
 
 namespace gp::cli {
 namespace {
 
 using nlohmann::json;
-
-const json& field(const json& object, const char* name) {
-  static const json kNone;
-  const auto found = object.is_object() ? object.find(name) : object.end();
-  return found == object.end() ? kNone : *found;
-}
 
 // Unknown is N/A.
 std::string text_of(const json& value) {
@@ -132,6 +126,10 @@ std::string remarks(const json& status) {
       text += fmt::format("job {}: {}\n", text_of(field(job, "job")), text_of(field(job, "error")));
     }
     for (const json& process : field(job, "processes")) {
+      if (field(process, "agent_refused").is_string()) {
+        text += fmt::format("process {}: agent refused: {}\n", text_of(field(process, "pid")),
+                            text_of(field(process, "agent_refused")));
+      }
       for (const json& why : field(process, "not_better")) {
         text += fmt::format("process {}: {}\n", text_of(field(process, "pid")), text_of(why));
       }

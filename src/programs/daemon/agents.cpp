@@ -1,11 +1,13 @@
 #include "daemon/agents.h"
 
+#include <fmt/format.h>
 #include <sys/epoll.h>
 
 #include <cerrno>
 #include <cstring>
 
 #include "base/log.h"
+#include "base/text_table.h"
 
 namespace gp::daemon {
 
@@ -20,7 +22,9 @@ constexpr std::size_t kMostQueues = wire::kMaxQueuesPerMessage;
 constexpr double kWakesPerSecond = 20'000;
 constexpr u64 kMutedNs = 100'000'000;
 
-ToldFacts told_by(const wire::Hello& hello) {
+// Of a Hello or a Refused.
+template <class Message>
+ToldFacts told_by(const Message& hello) {
   ToldFacts facts;
   facts.work_class = wire::class_of(hello.work_class);
   if (hello.priority <= 15) {
@@ -46,6 +50,9 @@ bool Agents::on_message(Peer& peer, const wire::Header& header, std::span<const 
     return on_hello(peer, message, std::move(files));
   }
   const auto found = agents_.find(peer.id);
+  if (header.kind == Kind::refused) {
+    return found == agents_.end() && files.empty() && on_refused(peer, message);
+  }
   if (found == agents_.end() || !files.empty()) {
     return false;
   }
@@ -68,6 +75,43 @@ bool Agents::on_hello(Peer& peer, std::span<const u8> message, std::vector<Uniqu
   expected_[peer.id] = {*hello, std::move(files)};
   let_go_for(peer.id, process->facts.key);
   return true;
+}
+
+bool Agents::on_refused(const Peer& peer, std::span<const u8> message) {
+  const auto refused = wire::decode<wire::Refused>(message);
+  if (!refused) {
+    return false;
+  }
+  const auto id = processes_.join(peer.who.pid, peer.who.uid, peer.who.gid);
+  if (!id || by_process_.contains(*id)) {
+    return false;
+  }
+  note_refusal(peer, *id, told_by(*refused), std::string(wire::text_of(refused->reason)));
+  return true;
+}
+
+// Left over in a program from before an update, or newer than we are.
+void Agents::on_other_version(const Peer& peer, u16 version) {
+  refuse(peer,
+         fmt::format("it speaks version {} of the messages and gpreemptd version {}: start the "
+                     "program again with an agent of the same release",
+                     version, wire::kVersion));
+}
+
+void Agents::refuse(const Peer& peer, std::string reason) {
+  const auto id = processes_.join(peer.who.pid, peer.who.uid, peer.who.gid);
+  if (id && !by_process_.contains(*id)) {
+    note_refusal(peer, *id, *processes_.what_was_told(*id), std::move(reason));
+  }
+}
+
+// Logged once for a process, however often it says so.
+void Agents::note_refusal(const Peer& peer, ProcessId id, ToldFacts facts, std::string reason) {
+  facts.agent_refusal = reason.empty() ? "it does not say why" : printable(std::move(reason));
+  if (processes_.what_was_told(id)->agent_refusal.empty()) {
+    log_warning("process {}: agent refused: {}", peer.who.pid, facts.agent_refusal);
+  }
+  processes_.told(id, facts);
 }
 
 void Agents::let_go_for(PeerId id, const ProcessKey& key) {
@@ -103,7 +147,7 @@ void Agents::admit_expected(PeerId id) {
 bool Agents::admit(Peer& peer, const wire::Hello& hello, std::vector<UniqueFd>& files) {
   auto page = PageMapping::map(files[0].get());
   if (!page) {
-    log_debug("agent of process {}: {}", peer.who.pid, page.error().message());
+    refuse(peer, page.error().message());
     return false;
   }
   const auto id = processes_.join(peer.who.pid, peer.who.uid, peer.who.gid);

@@ -35,6 +35,8 @@ class Agents {
   // Messages of agents; false if it is not one that may come now.
   bool on_message(Peer& peer, const wire::Header& header, std::span<const u8> message,
                   std::vector<UniqueFd> files);
+  // An agent that cannot be understood.
+  void on_other_version(const Peer& peer, u16 version);
   void on_closed(PeerId id);
   // A process that was stopped runs again, or has ended.
   void on_runs_again(sched::ProcessId id);
@@ -69,6 +71,9 @@ class Agents {
   };
 
   bool on_hello(Peer& peer, std::span<const u8> message, std::vector<UniqueFd> files);
+  bool on_refused(const Peer& peer, std::span<const u8> message);
+  void refuse(const Peer& peer, std::string reason);
+  void note_refusal(const Peer& peer, sched::ProcessId id, ToldFacts facts, std::string reason);
   void let_go_for(PeerId id, const ProcessKey& key);
   void admit_expected(PeerId id);
   bool admit(Peer& peer, const wire::Hello& hello, std::vector<UniqueFd>& files);

@@ -135,6 +135,8 @@ Status Daemon::open_socket() {
         agents_->on_closed(id);
         clients_->on_closed(id);
       }));
+  peers_->set_on_other_version(
+      [this](const Peer& peer, u16 version) { agents_->on_other_version(peer, version); });
   agents_->set_peers(*peers_);
   clients_->set_peers(*peers_);
   return ok();

@@ -138,6 +138,9 @@ void Peers::read_from(PeerId id) {
     peer->messages.take(now, rate, 2 * rate, cost_of(header));
     if (too_many || received->truncated || !header ||
         !on_message_(*peer, *header, message, std::move(received->files))) {
+      if (const auto version = wire::other_version_of_hello(message); version && !too_many) {
+        on_other_version_(*peer, *version);
+      }
       log_debug("process {} (uid {}) is cut off: {}", peer->who.pid, peer->who.uid,
                 too_many ? "too many messages" : "not a message of this version");
       close(id);

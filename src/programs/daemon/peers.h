@@ -37,6 +37,8 @@ class Peers {
   using OnMessage =
       std::function<bool(Peer&, const wire::Header&, std::span<const u8>, std::vector<UniqueFd>)>;
   using OnClosed = std::function<void(PeerId)>;
+  // An agent that is about to be cut off because it speaks another version.
+  using OnOtherVersion = std::function<void(const Peer&, u16 version)>;
 
   static Result<std::unique_ptr<Peers>> create(Loop& loop, const std::string& path, mode_t mode,
                                                const config::Limits& limits, OnMessage on_message,
@@ -45,6 +47,9 @@ class Peers {
   Peers& operator=(const Peers&) = delete;
   ~Peers();
 
+  void set_on_other_version(OnOtherVersion on_other_version) {
+    on_other_version_ = std::move(on_other_version);
+  }
   void set_limits(const config::Limits& limits) { limits_ = limits; }
   Peer* find(PeerId id);
   // Sends at once or, if the peer is slow, later. A peer that does not read is cut off.
@@ -71,6 +76,7 @@ class Peers {
   config::Limits limits_;
   OnMessage on_message_;
   OnClosed on_closed_;
+  OnOtherVersion on_other_version_ = [](const Peer&, u16) {};
   UniqueFd listener_;
   Loop::Token listener_token_ = 0;
   UniqueFd spare_;  // given up to refuse a connection when there are no descriptors left

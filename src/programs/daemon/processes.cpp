@@ -116,6 +116,7 @@ sched::ProcessFacts Processes::facts_of(const Record& record) const {
   facts.uid = record.uid;
   facts.job = record.told.job;
   facts.tag = record.told.tag;
+  facts.agent_refusal = record.told.agent_refusal;
   facts.latency_target_ns = record.told.latency_target_ns;
   const discover::ClassConfig& classes = config_.classes;
   facts.priority = record.told.priority.value_or(kUsualPriority);

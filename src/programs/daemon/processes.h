@@ -20,6 +20,7 @@ struct ToldFacts {
   std::optional<u32> priority;
   std::optional<u64> latency_target_ns;
   std::string tag, job;
+  std::string agent_refusal;  // why no agent works in it; empty: one does, or none has tried
 };
 
 class Processes {

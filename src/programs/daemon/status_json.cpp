@@ -35,6 +35,7 @@ json process(const sched::ProcessReport& report) {
           {"command", report.command},
           {"tag", report.tag},
           {"agent", report.has_agent},
+          {"agent_refused", report.agent_refusal.empty() ? json() : json(report.agent_refusal)},
           {"busy", or_null(report.busy)},
           {"state", report.state},
           {"mechanism", or_null(report.mechanism)},

@@ -1,7 +1,9 @@
 // Buffer descriptors (V#) and the addresses of MUBUF and MTBUF instructions ("Vega ISA", 8.1.5).
 //
 //   index  = (idxen ? VGPR : 0) + (add_tid ? lane : 0)
-//   offset = (offen ? VGPR : 0) + the instruction's offset
+//   offset = (offen ? VGPR : 0) + the instruction's offset + the dword's place; it does not wrap at
+//            32 bits: compilers mask a lane with an offset of -1, which is out of range with all
+//            that follows it
 //   linear:   address = base + soffset + index * stride + offset
 //   swizzled: records of `index_stride` neighbours are interleaved by elements of four bytes
 #pragma once
@@ -38,7 +40,7 @@ struct Buffer {
     return swizzle && add_tid && index_stride == kLanes && !(inst.flags & inst_idxen);
   }
 
-  u64 buffer_offset(u32 index, u32 offset) const {
+  u64 buffer_offset(u32 index, u64 offset) const {
     if (!swizzle) {
       return u64{index} * stride + offset;
     }
@@ -65,19 +67,21 @@ inline void scratch_buffer_offsets(Wave& wave, const Inst& inst, LaneBuffer& off
 }
 
 struct BufferLanes {
-  LaneBuffer index, offset;
+  LaneBuffer index, voffset;
+  u32 offset;            // the instruction's
   LaneBuffer low, high;  // of the last addresses()
 
-  BufferLanes(Wave& wave, const Inst& inst, const Buffer& buffer) {
+  BufferLanes(Wave& wave, const Inst& inst, const Buffer& buffer)
+      : offset(static_cast<u32>(inst.imm)) {
     const bool indexed = inst.flags & inst_idxen, offset_in_register = inst.flags & inst_offen;
     LaneBuffer zero;
     const u32* nothing = broadcast(zero, 0);
     const u32* vindex = indexed ? vector(wave, inst.src[0]) : nothing;
-    const u32* voffset =
+    const u32* offsets =
         offset_in_register ? vector(wave, static_cast<u16>(inst.src[0] + indexed)) : nothing;
     for (u32 lane = 0; lane < kLanes; ++lane) {
       index.lane[lane] = vindex[lane] + (buffer.add_tid ? lane : 0);
-      offset.lane[lane] = voffset[lane] + static_cast<u32>(inst.imm);
+      voffset.lane[lane] = offsets[lane];
     }
   }
 
@@ -85,7 +89,8 @@ struct BufferLanes {
   LaneAddresses addresses(const Buffer& buffer, u32 more, u32 bytes, u64 exec, u64& in_range) {
     in_range = 0;
     for (u32 lane = 0; lane < kLanes; ++lane) {
-      const u64 at = buffer.buffer_offset(index.lane[lane], offset.lane[lane] + more);
+      const u64 at =
+          buffer.buffer_offset(index.lane[lane], u64{voffset.lane[lane]} + offset + more);
       low.lane[lane] = static_cast<u32>(at);
       high.lane[lane] = static_cast<u32>(at >> 32);
       in_range |= u64{buffer.in_range(index.lane[lane], at, bytes)} << lane;

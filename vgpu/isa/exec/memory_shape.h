@@ -108,7 +108,9 @@ struct Quad {
 
 // ---- shapes ----
 
-// Which part of the register a 16-bit access uses; the other half keeps its value.
+// Which part of the register a 16-bit access uses. A load writes zero into the other half: all GPUs
+// here have SRAM ECC (vgpu/driver/profiles.cpp), with which a register is written whole (LLVM,
+// GCNSubtarget.h, d16PreservesUnusedBits()).
 enum class Half : u8 { none, low, high };
 
 // N elements of type T per lane, one register each. T narrower than a register is extended by
@@ -123,9 +125,9 @@ struct Shape {
 
   static void to_register(u32& reg, T value) {
     if constexpr (kHalf == Half::low) {
-      reg = (reg & 0xffff0000) | static_cast<u16>(value);
+      reg = static_cast<u16>(value);
     } else if constexpr (kHalf == Half::high) {
-      reg = (reg & 0xffff) | static_cast<u32>(static_cast<u16>(value)) << 16;
+      reg = static_cast<u32>(static_cast<u16>(value)) << 16;
     } else {
       reg = static_cast<u32>(static_cast<i32>(value));
     }
