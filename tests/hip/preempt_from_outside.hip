@@ -1,6 +1,7 @@
-// TEST: a tracer that suspends another process's queues at random moments changes none of its
+// TEST: a tracer that suspends another process's queues at random moments changes no result
+// LABELS: preempt
 // SANITIZE: 60
-// results LABELS: preempt TIMEOUT: 240
+// TIMEOUT: 240
 #include <sys/ptrace.h>
 
 #include "kfd_control.h"
