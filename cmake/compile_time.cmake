@@ -1,6 +1,5 @@
 # What makes the build shorter. Neither changes what a source has to say for itself: each includes
-# what it uses, and the build under AddressSanitizer, which goes without, finds what is missing
-# (CMakePresets.json).
+# what it uses. `make lint`, which reads every source alone (scripts/lint), finds what is missing.
 
 # gp_compile_together(targets...): eight sources at a time are one for the compiler, so that what
 # they all instantiate, JSON above all, is compiled once. Names in anonymous namespaces must differ.
