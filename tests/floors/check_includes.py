@@ -12,7 +12,7 @@ import re
 import sys
 
 # libstdc++ headers whose templates and inline functions need nothing of libstdc++ at run time;
-# tests/mechanism/inside_symbols.sh looks at what is really needed.
+# tests/floors/needs_libc_alone.sh looks at what is really needed.
 PLAIN_CXX = {"algorithm", "atomic", "compare", "cstddef", "cstdint", "initializer_list", "iterator",
              "limits", "new", "optional", "span", "string_view", "type_traits", "utility"}
 # Libraries that the floors below the programs do without.

@@ -73,33 +73,7 @@ struct Slot {
     return static_cast<u32>(sizeof(TableVersion) + (number - 1) * sizeof(void*));
   }
 };
-constexpr Slot core_slot(u32 number) { return {TableKind::core, number, number}; }
-constexpr Slot amd_slot(u32 before, u32 since) { return {TableKind::amd, before, since}; }
 
-namespace slot {
-constexpr Slot system_get_info = core_slot(3);
-constexpr Slot agent_get_info = core_slot(7);
-constexpr Slot queue_create = core_slot(8);
-constexpr Slot queue_destroy = core_slot(10);
-constexpr Slot queue_inactivate = core_slot(11);
-constexpr Slot queue_load_read_index_scacquire = core_slot(12);
-constexpr Slot queue_load_write_index_scacquire = core_slot(14);
-constexpr Slot queue_cas_write_index_scacq_screl = core_slot(18);
-constexpr Slot signal_create = core_slot(38);
-constexpr Slot signal_destroy = core_slot(39);
-constexpr Slot signal_load_scacquire = core_slot(41);
-constexpr Slot signal_store_relaxed = core_slot(42);
-constexpr Slot signal_store_screlease = core_slot(43);
-constexpr Slot signal_silent_store_relaxed = core_slot(103);
-constexpr Slot signal_silent_store_screlease = core_slot(104);
-constexpr Slot amd_signal_async_handler = amd_slot(8, 8);
-constexpr Slot amd_queue_intercept_create = amd_slot(36, 38);
-constexpr Slot amd_queue_intercept_register = amd_slot(37, 39);
-constexpr Slot amd_queue_set_priority = amd_slot(38, 40);
-}  // namespace slot
-
-// Every slot that is ever touched lies in every table that is known: nothing has to be checked
-// when it is.
 constexpr bool lies_in_known_tables(const Slot& slot) {
   for (const KnownTable& table : kKnownTables) {
     if (table.kind == slot.kind &&
@@ -109,8 +83,41 @@ constexpr bool lies_in_known_tables(const Slot& slot) {
   }
   return true;
 }
-static_assert(lies_in_known_tables(slot::signal_silent_store_screlease));  // the last in core
-static_assert(lies_in_known_tables(slot::amd_queue_set_priority));         // the last in AMD's
+
+// A slot that does not lie in every table that is known does not compile: nothing has to be checked
+// when one is touched.
+template <TableKind kind, u32 before, u32 since>
+constexpr Slot known_slot() {
+  constexpr Slot slot{kind, before, since};
+  static_assert(lies_in_known_tables(slot));
+  return slot;
+}
+template <u32 number>
+constexpr Slot core_slot = known_slot<TableKind::core, number, number>();
+template <u32 before, u32 since>
+constexpr Slot amd_slot = known_slot<TableKind::amd, before, since>();
+
+namespace slot {
+constexpr Slot system_get_info = core_slot<3>;
+constexpr Slot agent_get_info = core_slot<7>;
+constexpr Slot queue_create = core_slot<8>;
+constexpr Slot queue_destroy = core_slot<10>;
+constexpr Slot queue_inactivate = core_slot<11>;
+constexpr Slot queue_load_read_index_scacquire = core_slot<12>;
+constexpr Slot queue_load_write_index_scacquire = core_slot<14>;
+constexpr Slot queue_cas_write_index_scacq_screl = core_slot<18>;
+constexpr Slot signal_create = core_slot<38>;
+constexpr Slot signal_destroy = core_slot<39>;
+constexpr Slot signal_load_scacquire = core_slot<41>;
+constexpr Slot signal_store_relaxed = core_slot<42>;
+constexpr Slot signal_store_screlease = core_slot<43>;
+constexpr Slot signal_silent_store_relaxed = core_slot<103>;
+constexpr Slot signal_silent_store_screlease = core_slot<104>;
+constexpr Slot amd_signal_async_handler = amd_slot<8, 8>;
+constexpr Slot amd_queue_intercept_create = amd_slot<36, 38>;
+constexpr Slot amd_queue_intercept_register = amd_slot<37, 39>;
+constexpr Slot amd_queue_set_priority = amd_slot<38, 40>;
+}  // namespace slot
 
 // Why the agent does not work in this process, for people.
 struct Refusal {
