@@ -40,7 +40,7 @@ function(gp_use_precompiled headers)
   endforeach()
 endfunction()
 
-gp_precompiled_headers(headers_core fmt::fmt Threads::Threads HEADERS ${standard_headers})
+gp_precompiled_headers(headers_core fmt Threads::Threads HEADERS ${standard_headers})
 # What shows and measures: nobody waits for it, and optimizing JSON takes the compiler long.
-gp_precompiled_headers(headers_json fmt::fmt Threads::Threads nlohmann_json::nlohmann_json
+gp_precompiled_headers(headers_json fmt Threads::Threads json
   OPTIONS -O1 HEADERS ${standard_headers} <nlohmann/json.hpp>)

@@ -15,6 +15,8 @@
 //   server --layers 200 --kernels 100      many kernels: thousands of tiny launches per request
 //   server --layers 200 --graph            the same network as one graph
 //   server --high-priority                 on a queue of high priority
+//   server --tokens 16 --pause-us 3000     as a language model answers: the network 16 times, each
+//                                          after a pause in which the CPU would choose the token
 #include <algorithm>
 #include <cinttypes>
 #include <cmath>
@@ -34,7 +36,7 @@ constexpr unsigned kInputs = 16;  // different ones, used in turn
 constexpr unsigned kWarmUps = 3;  // the first launches load code
 
 struct Settings {
-  unsigned requests, batch, width, layers, kernels, burst, seed;
+  unsigned requests, batch, width, layers, kernels, burst, seed, tokens, pause_us;
   double interval_ms;
   bool graph, high_priority;
   std::string arrivals, trace, json;
@@ -145,7 +147,7 @@ static Settings settings_of(int argc, char** argv) {
   Options options(argc, argv,
                   "server [REQUESTS [INTERVAL_MS]] [--arrivals fixed|poisson|bursts] [--burst N] "
                   "[--seed N] [--trace FILE] [--batch N] [--width N] [--layers N] [--kernels N] "
-                  "[--graph] [--high-priority] [--json FILE]");
+                  "[--graph] [--high-priority] [--tokens N] [--pause-us N] [--json FILE]");
   Settings settings{};
   settings.arrivals = options.text("--arrivals", "fixed");
   settings.burst = options.number("--burst", 10);
@@ -157,6 +159,8 @@ static Settings settings_of(int argc, char** argv) {
   settings.kernels = options.number("--kernels", 1);
   settings.graph = options.flag("--graph");
   settings.high_priority = options.flag("--high-priority");
+  settings.tokens = options.number("--tokens", 1);
+  settings.pause_us = options.number("--pause-us", 0, 0);
   settings.json = options.text("--json");
   settings.requests = options.positional(100);
   settings.interval_ms = options.positional(50);
@@ -234,6 +238,10 @@ int main(int argc, char** argv) {
       break;
     }
     right = network.answer(request);
+    for (unsigned token = 1; token < settings.tokens && right; token++) {
+      sleep_until_us(monotonic_us() + settings.pause_us);
+      right = network.answer(request + token);
+    }
     latencies.push_back(monotonic_us() - start - arrivals[request]);
     std::printf("request %u us %" PRIu64 "\n", request + 1, latencies.back());
     std::fflush(stdout);

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "base/socket.h"
+#include "libc/eventfd.h"
 
 namespace gp::agent {
 namespace {
@@ -126,19 +127,21 @@ int Puppet::wait() {
 
 Connection::Connection(UniqueFd socket) : socket_(std::move(socket)) {
   auto received = receive_message(socket_.get(), {reinterpret_cast<u8*>(&hello_), sizeof hello_});
-  if (!received || received->size != sizeof hello_ || received->files.size() != 2) {
+  if (!received || received->size != sizeof hello_ || !received->files.empty()) {
     ADD_FAILURE() << "this is no hello";
     return;
   }
-  page_fd_ = std::move(received->files[0]);
-  wake_fd_ = std::move(received->files[1]);
+  page_fd_.reset(memfd_create("gpreempt-page", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  wake_fd_.reset(make_event());
+  EXPECT_EQ(ftruncate(page_fd_.get(), wire::kPageBytes), 0);
+  EXPECT_EQ(fcntl(page_fd_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), 0);
   void* memory =
       mmap(nullptr, wire::kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, page_fd_.get(), 0);
   if (memory == MAP_FAILED) {
     ADD_FAILURE() << "the page cannot be mapped";
     return;
   }
-  page_ = static_cast<wire::Page*>(memory);
+  page_ = new (memory) wire::Page;
 }
 
 Connection::Connection(Connection&& other) noexcept { *this = std::move(other); }
@@ -150,6 +153,7 @@ Connection& Connection::operator=(Connection&& other) noexcept {
   hello_ = other.hello_;
   created_ = std::move(other.created_);
   sequence_ = other.sequence_;
+  sent_page_ = other.sent_page_;
   std::swap(page_, other.page_);
   return *this;
 }
@@ -174,7 +178,11 @@ void Connection::welcome(u32 work_class, bool watch_completion, u64 lease_ns) {
   welcome.work_class = work_class;
   welcome.watch_completion = watch_completion ? 1 : 0;
   welcome.lease_ns = lease_ns;
-  send(welcome.header);
+  const int files[] = {page_fd_.get(), wake_fd_.get()};
+  const std::span<const int> first = sent_page_ ? std::span<const int>() : files;
+  EXPECT_TRUE(send_message(socket_.get(), {reinterpret_cast<const u8*>(&welcome), sizeof welcome},
+                           {}, first));
+  sent_page_ = true;
 }
 
 void Connection::receive(wire::Kind kind, void* message, std::size_t size) {

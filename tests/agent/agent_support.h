@@ -57,7 +57,7 @@ class Puppet {
 class Connection {
  public:
   Connection() = default;
-  explicit Connection(UniqueFd socket);  // receives the hello
+  explicit Connection(UniqueFd socket);  // receives the hello, makes the page
   Connection(Connection&& other) noexcept;
   Connection& operator=(Connection&& other) noexcept;
   ~Connection();
@@ -67,7 +67,6 @@ class Connection {
     return MechanismSet::of_bits(hello_.abilities).has(mechanism);
   }
   wire::Page& page() const { return *page_; }
-  int page_fd() const { return page_fd_.get(); }
   int wake_fd() const { return wake_fd_.get(); }
 
   void welcome(u32 work_class, bool watch_completion, u64 lease_ns = 2'000'000'000);
@@ -91,6 +90,7 @@ class Connection {
   wire::Done command(wire::Command command);
 
   UniqueFd socket_, page_fd_, wake_fd_;
+  bool sent_page_ = false;
   wire::Hello hello_;
   wire::Page* page_ = nullptr;
   std::vector<wire::QueueCreated> created_;

@@ -157,6 +157,19 @@ TEST_F(Stop, whose_lease_never_changes_ends_however_late_its_deadline_is) {
   EXPECT_TRUE(eventually([&] { return agent_.page().overdue_starts == 1; }));
 }
 
+// Time passes a hundred times as fast for the program.
+TEST_F(Stop, ends_after_a_minute_whatever_lease_the_daemon_gives) {
+  const char* others = std::getenv("LD_PRELOAD");
+  const std::string loaded = others != nullptr ? others : "";
+  const Settings fast = {{"LD_PRELOAD", GPREEMPT_LIB_DIR "/libfast_clock.so:" + loaded}};
+  ASSERT_EQ(puppet_.emplace(socket(), fast).ask("launch"), "ok");
+  agent_ = accept();
+  agent_.welcome(wire::code_of(WorkClass::offline), false, ~u64{0} >> 2);
+  ASSERT_EQ(agent_.stop(Mechanism::self_debug, ~u64{0} >> 2).error, 0);
+  EXPECT_EQ(puppet_->ask("progress"), "ok");
+  EXPECT_TRUE(eventually([&] { return agent_.page().overdue_starts == 1; }));
+}
+
 TEST_F(Stop, lasts_as_long_as_the_daemon_extends_the_lease) {
   ASSERT_EQ(puppet_.emplace(socket()).ask("launch"), "ok");
   agent_ = accept();

@@ -56,13 +56,6 @@ TEST_F(Watch, settings_that_make_no_sense_count_as_unset) {
   EXPECT_EQ(agent_.hello().priority, wire::kPriorityUnset);
 }
 
-TEST_F(Watch, nobody_can_change_the_size_of_the_page) {
-  meet();
-  EXPECT_NE(ftruncate(agent_.page_fd(), 0), 0);
-  EXPECT_NE(ftruncate(agent_.page_fd(), 1 << 20), 0);
-  EXPECT_TRUE(fcntl(agent_.page_fd(), F_GET_SEALS) & F_SEAL_SEAL);
-}
-
 TEST_F(Watch, a_kernel_keeps_the_process_busy_until_it_has_completed) {
   meet();
   const u64 bursts = agent_.page().bursts;

@@ -55,7 +55,7 @@ TEST_F(Bench, ListsItsScenarios) {
   const Outcome outcome = bench({"--list"});
   EXPECT_EQ(outcome.status, 0);
   for (const char* name : {"basic", "beside", "throughput", "frequent", "notice", "idle", "edge",
-                           "latency", "schemes", "stress", "stability"}) {
+                           "latency", "schemes", "tokens", "stress", "hostile", "stability"}) {
     EXPECT_NE(outcome.out.find(name), std::string::npos) << name;
   }
 }
@@ -71,6 +71,18 @@ TEST_F(Bench, StabilityLosesNothing) {
   expect_passed(results, "offline results are those of an undisturbed run");
   expect_passed(results, "stops that failed");
   expect_passed(results, "threads the daemon has gained");
+}
+
+// How fast others are served depends on this machine; that they are, does not.
+TEST_F(Bench, OthersAreServedUnderEveryAttack) {
+  if (::geteuid() != 0) {
+    GTEST_SKIP() << "attackers are processes of another user: only root has those";
+  }
+  const json results = measure("hostile");
+  EXPECT_EQ(results["criteria"].size(), 17U) << "one quiet, two of each of eight attacks";
+  for (const json& each : results["criteria"]) {
+    EXPECT_TRUE(each["value"].is_number()) << each;
+  }
 }
 
 TEST_F(Bench, EdgesAreRefusedInWordsAndDoNoHarm) {
@@ -105,6 +117,13 @@ TEST_F(Bench, EverySchemeStopsTheJobAndOneCallIsOneUnmap) {
   for (const json& tier : results["tiers"]) {
     EXPECT_TRUE(tier["emulated"]) << tier;
   }
+}
+
+TEST_F(Bench, ALanguageModelWithoutAServerIsAFailureThatNamesThePackage) {
+  const Outcome outcome =
+      bench({"llm", "--llama-server", home_ + "/missing", "--output", home_ + "/results"});
+  EXPECT_EQ(outcome.status, 1) << outcome.err;
+  EXPECT_NE(outcome.out.find("libggml0-backend-hip"), std::string::npos) << outcome.out;
 }
 
 }  // namespace

@@ -45,6 +45,19 @@ TEST(SchedulerView, ANodeNamesTheJobsThatRun) {
   EXPECT_TRUE(has(text, "resnet, 4")) << text;
 }
 
+TEST(SchedulerView, SaysHowLongStopsOutlastOnlineWorkAndWhy) {
+  json job = one_job();
+  job["job"] = "server";
+  job["class"] = "online";
+  job["linger"] = {
+      {"linger_us", 12300.0}, {"by", "gaps"}, {"gap_us_p50", 8100.0}, {"gap_us_p90", 9000.0}};
+  const std::string text = scheduler_text({{"jobs", json::array({job})}});
+  EXPECT_TRUE(has(text,
+                  "after server went idle, offline work stays stopped for 12.3 ms: learnt "
+                  "from its gaps (p50 8.1 ms, p90 9.0 ms)"))
+      << text;
+}
+
 TEST(SchedulerView, UnknownIsNotZero) {
   const std::string text = scheduler_text({{"jobs", json::array({one_job()})}});
   EXPECT_TRUE(has(text, "N/A")) << text;

@@ -26,6 +26,7 @@ policy = "share"
 mechanisms = ["debugger", "criu"]
 lease = "500ms"
 socket_mode = "0660"
+socket_group = "root"
 [parameters]
 linger_max = "1.5ms"
 share = 0.25
@@ -45,7 +46,8 @@ preempt_others = true
   EXPECT_TRUE(config->settings.mechanisms.has(Mechanism::criu));
   EXPECT_FALSE(config->settings.mechanisms.has(Mechanism::self_debug));
   EXPECT_EQ(config->settings.lease_ns, 500'000'000U);
-  EXPECT_EQ(config->socket_mode, 0660U);
+  EXPECT_EQ(config->socket_access.mode, 0660U);
+  EXPECT_EQ(config->socket_access.group, 0U);
   EXPECT_EQ(config->settings.parameters.linger_max_ns, 1'500'000U);
   EXPECT_EQ(config->settings.parameters.share, 0.25);
   EXPECT_TRUE(config->settings.parameters.stop_normal);

@@ -35,6 +35,7 @@ class Program {
   std::string line();  // the next it prints; empty if it ended
   bool say(const std::string& line) const;
   std::string ask(const std::string& line) { return say(line) ? this->line() : ""; }
+  void end_input() { in_.reset(); }
   void signal(int number) const { ::kill(pid_, number); }
   int wait();  // as a shell shows it
   bool ended();
@@ -55,8 +56,9 @@ class DaemonTest : public testing::Test {
   std::string socket() const { return directory_ + "/gpreemptd.sock"; }
   std::string config_file() const { return directory_ + "/gpreemptd.toml"; }
   void write_config(const std::string& text) const;
-  // Starts the daemon and waits until it answers.
+  // Starts the daemon; start_daemon() also waits until it answers.
   void start_daemon(const std::string& config = "", const Environment& environment = {});
+  void launch_daemon(const std::string& config = "", const Environment& environment = {});
   Program& guardian() { return *guardian_; }
   pid_t daemon_pid();  // of the guardian's child; asks it
   int stop_daemon();

@@ -1,4 +1,7 @@
 // Who hangs instead of dying, drivers that fail or take their time, and crowds.
+#include <fmt/format.h>
+
+#include <cstdlib>
 #include <optional>
 
 #include "daemon/daemon_support.h"
@@ -50,6 +53,23 @@ TEST_F(GpuHang, OfTheDaemonIsEndedByTheGuardian) {
   EXPECT_TRUE(eventually([&] { return daemon_pid() != before; }));
 }
 
+TEST_F(GpuHang, OfADaemonThatCannotDieIsSaidOnceAndWaitedFor) {
+  use_environment({{"LD_PRELOAD", fmt::format("{}:{}", std::getenv("LD_PRELOAD"),
+                                              GPREEMPT_LIB_DIR "/libno_death.so")}});
+  ASSERT_NO_FATAL_FAILURE(start("lease = \"200ms\"\n"));
+  ASSERT_NO_FATAL_FAILURE(stop_the_training());
+  const pid_t before = daemon_pid();
+  ::kill(before, SIGSTOP);
+  const std::string said = "missed a deadline";
+  ASSERT_TRUE(eventually([&] { return log().find(said) != std::string::npos; }));
+  EXPECT_TRUE(runs(*training));
+  EXPECT_FALSE(guardian().ended());
+  ::kill(before, SIGKILL);
+  EXPECT_TRUE(eventually([&] { return daemon_pid() != before; }));
+  const std::string all = log();
+  EXPECT_EQ(all.find(said), all.rfind(said));
+}
+
 TEST_F(GpuHang, OfTheDaemonWhileItStopsIsEndedByTheGuardian) {
   ASSERT_NO_FATAL_FAILURE(start("lease = \"500ms\"\nanswer = \"10s\"\n"));
   ASSERT_TRUE(gpu.inject("unmap-delay=600ms"));
@@ -76,6 +96,25 @@ TEST_F(GpuHang, OfTheDaemonWhileItStopsFromOutsideIsEndedByTheGuardian) {
   ASSERT_TRUE(gpu.inject("clear"));
   EXPECT_EQ(training->ask("progress"), "progress");
   EXPECT_TRUE(eventually([&] { return daemon_pid() != before; }));
+}
+
+// As `systemctl kill --signal=STOP` makes them: there is one more who keeps the deadline.
+TEST_F(GpuHang, OfDaemonAndGuardianTogetherEndsAtTheDeadlineOfTheKeeper) {
+  start_daemon("lease = \"500ms\"\n");
+  training = victim();
+  server = online();
+  ASSERT_TRUE(has_state(training->pid(), "running"));
+  ASSERT_EQ(server->ask("launch"), "ok");
+  ASSERT_TRUE(has_state(training->pid(), "stopped"));
+  const pid_t daemon = daemon_pid();
+  guardian().signal(SIGSTOP);
+  ::kill(daemon, SIGSTOP);
+  EXPECT_EQ(training->ask("progress"), "progress");
+  ::kill(daemon, SIGCONT);
+  guardian().signal(SIGCONT);
+  EXPECT_TRUE(has_state(training->pid(), "stopped"));
+  ASSERT_EQ(server->ask("finish"), "ok");
+  EXPECT_TRUE(has_state(training->pid(), "running"));
 }
 
 TEST_F(GpuHang, OfTheOnlineProgramWhileBusyEndsWhenItMakesNoProgress) {

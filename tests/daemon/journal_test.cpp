@@ -68,6 +68,19 @@ TEST_F(JournalTest, TellsDamagedEntriesFromGoodOnes) {
   EXPECT_EQ(left.entries[0].process.pid, 43);
 }
 
+// Its checksum is right, and as a pid it is 0: everybody in our process group, to kill(2).
+TEST_F(JournalTest, APidThatIsNoneIsDamaged) {
+  reopen();
+  constexpr u8 kRecord[] = {0x6a, 0x72, 0x6e, 0x33, 1,    0,    0,    0,    0,    0,   0,
+                            0,    1,    0,    0,    0,    1,    0,    0,    0,    0,   0,
+                            0,    0,    0x1f, 0x8e, 0x11, 0x4d, 0x3e, 0x95, 0x47, 0x15};
+  std::fstream(path(), std::ios::in | std::ios::out | std::ios::binary)
+      .write(reinterpret_cast<const char*>(kRecord), sizeof kRecord);
+  const JournalContent left = reopen();
+  EXPECT_EQ(left.damaged, 1U);
+  EXPECT_TRUE(left.entries.empty());
+}
+
 TEST_F(JournalTest, SurvivesAFileThatIsSomethingElse) {
   std::ofstream(path()) << "this is not a journal at all, but a text of some length";
   EXPECT_GE(reopen().damaged, 1U);

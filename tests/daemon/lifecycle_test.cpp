@@ -90,6 +90,38 @@ TEST_F(Lifecycle, ReplacesADaemonThatWasKilled) {
   EXPECT_FALSE(guardian().ended());
 }
 
+// It is bound before the one that was left there goes.
+TEST_F(Lifecycle, ASocketIsThereAllTheTimeWhileADaemonIsReplaced) {
+  start_daemon();
+  const pid_t before = daemon_pid();
+  ::kill(before, SIGKILL);
+  EXPECT_TRUE(eventually([&] {
+    const auto client = wire::Client::connect(socket());
+    EXPECT_TRUE(client || client.error().code == ECONNREFUSED) << client.error().message();
+    return static_cast<bool>(client);
+  }));
+  EXPECT_NE(daemon_pid(), before);
+}
+
+// flock(2) asks for no more than a descriptor: who can read the file can keep daemons from
+// starting.
+TEST_F(Lifecycle, NobodyElseCanTakeTheLock) {
+  const std::string lock = socket() + ".lock";
+  std::ofstream(lock) << "of a release before\n";
+  std::filesystem::permissions(lock, std::filesystem::perms(0644));
+  start_daemon();
+  EXPECT_EQ(std::filesystem::status(lock).permissions(), std::filesystem::perms(0600));
+}
+
+TEST_F(Lifecycle, WhoMayConnectIsReloadedToo) {
+  start_daemon();
+  const auto mode = [&] { return std::filesystem::status(socket()).permissions(); };
+  EXPECT_EQ(mode(), std::filesystem::perms(0666));
+  write_config("socket_mode = \"0600\"\n");
+  guardian().signal(SIGHUP);
+  EXPECT_TRUE(eventually([&] { return mode() == std::filesystem::perms(0600); }));
+}
+
 TEST_F(Lifecycle, GivesUpADaemonThatDiesAgainAndAgain) {
   start_daemon();
   EXPECT_TRUE(eventually([&] {

@@ -4,6 +4,9 @@
 #include <fstream>
 
 #include "daemon/daemon_support.h"
+#include "daemon/virtual_gpu.h"
+#include "kfd/calls.h"
+#include "mechanism/target_process.h"
 
 namespace gp::daemon {
 namespace {
@@ -77,6 +80,29 @@ TEST_F(GpuOneDebugger, IsTheAgentAlsoWhenItComesWhileTheProcessIsStopped) {
   EXPECT_TRUE(process_of(training->pid())["not_better"].empty());
   ASSERT_EQ(server->ask("finish"), "ok");
   EXPECT_TRUE(has_state(training->pid(), "running"));
+}
+
+// As the end of a debugger does whose ENABLE was refused. Before Linux 6.12.107 anybody may.
+TEST_F(GpuOneDebugger, IsTheAgentAgainWhenSomebodyElseHasEndedItsSession) {
+  const VirtualGpu gpu = VirtualGpu::given();
+  const auto kfd = mechanism::open_kfd();
+  ASSERT_TRUE(kfd);
+  start_daemon();
+  const auto training = offline(), server = online();
+  ASSERT_EQ(training->ask("launch"), "ok");
+  ASSERT_EQ(server->ask("launch"), "ok");
+  for (int round = 0; round < 3; ++round) {
+    ASSERT_TRUE(has_state(training->pid(), "stopped"));
+    ASSERT_EQ(kfd::debug_disable({kfd->get()}, training->pid()), 0);
+    EXPECT_TRUE(eventually([&] { return gpu.has_stopped_queues(); }));
+    EXPECT_TRUE(has_state(training->pid(), "stopped"));
+    EXPECT_EQ(job_of(training->pid())["mechanism"], "self-debug");
+    EXPECT_TRUE(process_of(training->pid())["not_better"].empty());
+  }
+  EXPECT_TRUE(stands_still(*training));
+  ASSERT_EQ(server->ask("finish"), "ok");
+  EXPECT_TRUE(has_state(training->pid(), "running"));
+  EXPECT_TRUE(runs(*training));
 }
 
 TEST_F(GpuOneDebugger, IsTheDaemonWhereTheConfigurationSaysSo) {

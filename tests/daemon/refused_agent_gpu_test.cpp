@@ -78,7 +78,7 @@ TEST_F(GpuRefusedAgent, CannotShareAPageAndSaysSo) {
   const std::string loaded = std::getenv("LD_PRELOAD");  // the virtual GPU's library
   const auto offline =
       training({{"HSA_TOOLS_LIB", kAgent},
-                {"LD_PRELOAD", loaded + ":" GPREEMPT_LIB_DIR "/libno_shared_page.so"}});
+                {"LD_PRELOAD", GPREEMPT_LIB_DIR "/libno_shared_page.so:" + loaded}});
   ASSERT_EQ(offline->ask("launch"), "ok");
   ASSERT_TRUE(eventually([&] { return refusal(*offline).is_string(); }));
   EXPECT_TRUE(refusal(*offline).get<std::string>().starts_with("no memory can be shared"))

@@ -1,8 +1,6 @@
 // Agents that cannot work: the daemon says so, once, and where people look.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -24,11 +22,6 @@ class RefusedAgent : public DaemonTest {
   template <class Message>
   void say(const Message& message) {
     ASSERT_GT(::send(connection_.get(), &message, sizeof message, MSG_NOSIGNAL), 0);
-  }
-  bool send_hello_with(int page, int wake) {
-    const wire::Hello hello;
-    const int files[] = {page, wake};
-    return static_cast<bool>(send_message(connection_.get(), wire::bytes_of(hello), {}, files));
   }
   bool is_cut_off() const {
     char byte = 0;
@@ -85,14 +78,6 @@ TEST_F(RefusedAgent, OfAnotherVersionOfTheMessagesIsShown) {
                 fmt::format("version {} of the messages", wire::kVersion + 1)),
             std::string::npos)
       << refusal();
-  EXPECT_EQ(times_logged(), 1U) << log();
-}
-
-TEST_F(RefusedAgent, WithAPageThatCannotBeMappedIsShown) {
-  const UniqueFd page(::memfd_create("page", MFD_CLOEXEC));  // not sealed, and empty
-  const UniqueFd wake(::eventfd(0, EFD_CLOEXEC));
-  ASSERT_TRUE(send_hello_with(page.get(), wake.get()));
-  ASSERT_TRUE(eventually([&] { return refusal().is_string(); }));
   EXPECT_EQ(times_logged(), 1U) << log();
 }
 

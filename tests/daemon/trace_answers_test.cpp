@@ -23,8 +23,8 @@ class TraceAnswersTest : public testing::Test {
     loop_ = std::move(*loop);
     answers_ = std::make_unique<TraceAnswers>(*loop_, trace_);
     auto peers = Peers::create(
-        *loop_, directory_ + "/socket", 0600, {},
-        [this](Peer& peer, const wire::Header& header, std::span<const u8>, const auto&) {
+        *loop_, directory_ + "/socket", {}, {},
+        [this](Peer& peer, const wire::Header& header, std::span<const u8>) {
           if (header.kind == wire::Kind::trace) {
             answers_->begin(peer.id, header.sequence);
           } else {

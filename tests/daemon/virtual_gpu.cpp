@@ -82,6 +82,10 @@ bool VirtualGpu::has_stopped_queues() const {
   return false;
 }
 
+std::string VirtualGpu::describe_queues() const {
+  return json_of({kVgpu, "stats", name_, "--json"})["queues"].dump();
+}
+
 VirtualGpu::Counts VirtualGpu::counts() const {
   const nlohmann::json stats = json_of({kVgpu, "stats", name_, "--json"});
   Counts counts;

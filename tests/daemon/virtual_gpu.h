@@ -25,6 +25,8 @@ class VirtualGpu {
   bool inject(const std::string& fault) const;
   // Whether some queue is not allowed to run, by whatever mechanism.
   bool has_stopped_queues() const;
+  // All queues and their states, for people.
+  std::string describe_queues() const;
   // What its scheduler was told, of all GPUs together.
   struct Counts {
     unsigned long unmaps = 0, run_lists = 0;

@@ -39,6 +39,22 @@ class ChildTest : public testing::Test {
   Progress progress_;
 };
 
+TEST_F(ChildTest, ItIsToldThings) {
+  Command command{"reader",
+                  {"/bin/sh", "-c", "while read word; do echo heard $word; done; echo end"},
+                  {},
+                  scratch_->file("log"),
+                  SIGKILL};
+  command.listens = true;
+  auto child = Child::start(command);
+  ASSERT_TRUE(child);
+  ASSERT_TRUE(child->send("one"));
+  ASSERT_TRUE(wait(*child, [&] { return child->said("heard one"); }));
+  child->signal(SIGKILL);
+  child->end();
+  EXPECT_FALSE(child->send("two")) << "nobody hears it, and nobody dies of it";
+}
+
 TEST_F(ChildTest, ItsLinesAreRead) {
   Child child = shell("echo $GREETING; echo last; printf unfinished");
   ASSERT_TRUE(wait(child, [&] { return child.status().has_value(); }));

@@ -124,6 +124,31 @@ TEST(Criteria, BesideABusyMachineTimesAreInconclusiveAndLostResultsAreNot) {
   EXPECT_EQ(json["criteria"][0]["others"]["cpu_percent"], 140);
 }
 
+TEST(Criteria, TheTextsOfALanguageModelAreOne) {
+  auto phases = four_phases();
+  for (const std::size_t with_model : {0, 2, 3}) {
+    phases[with_model].tokens = report::Tokens{{5, 7}, {1, 2, 3}, true};
+  }
+  ASSERT_EQ(criteria_of(phases).size(), 4u);
+  EXPECT_DOUBLE_EQ(*criteria_of(phases)[3].value, 2);
+  phases[3].tokens->texts_equal = false;
+  EXPECT_EQ(verdict_of(criteria_of(phases)[3]), report::Verdict::missed);
+  phases[3].tokens->texts_equal.reset();
+  EXPECT_EQ(verdict_of(criteria_of(phases)[3]), report::Verdict::missed) << "unknown is not equal";
+}
+
+TEST(SummaryJson, HasTheTokensOfALanguageModel) {
+  report::Results results;
+  results.phases = {phase(kBothWith, {9, 9})};
+  results.phases[0].tokens = report::Tokens{{5, 7}, {1, 2, 3}, true};
+  const auto json = nlohmann::json::parse(summary_json(results))["phases"][0];
+  EXPECT_EQ(json["first_token_ms"],
+            nlohmann::json::parse(R"({"p50": 5.0, "p99": 7.0, "max": 7.0})"));
+  EXPECT_EQ(json["next_token_ms"],
+            nlohmann::json::parse(R"({"p50": 2.0, "p99": 3.0, "max": 3.0})"));
+  EXPECT_EQ(json["texts_equal"], true);
+}
+
 TEST(Criteria, WhatWasNotMeasuredHasNoValue) {
   auto phases = four_phases();
   phases[3].online_latency_ms.clear();

@@ -75,7 +75,7 @@ TEST(PhaseOf, TimesCountFromTheServersStart) {
   measured.training = Training{
       200'000,
       {{1, 1'100'000, "a"}, {2, 1'200'000, "b"}, {3, 1'300'000, "c"}, {4, 2'000'000, "d"}}};
-  const auto phase = phase_of(kBothWithout, measured, &kUndisturbed);
+  const auto phase = phase_of(kBothWithout, measured, {kUndisturbed, {}});
   ASSERT_TRUE(phase) << phase.error().message();
   EXPECT_DOUBLE_EQ(phase->duration_s, 0.504);
   EXPECT_EQ(phase->online_arrival_ms, (std::vector<double>{0, 500}));
@@ -88,10 +88,50 @@ TEST(PhaseOf, TimesCountFromTheServersStart) {
   EXPECT_EQ(offline.end_us, 504'000u);
 }
 
+// As gpreempt-llm-client writes it: two tokens each.
+constexpr char kAnswers[] = R"({"schema_version": 1, "start_us": 1000, "requests": [
+    {"arrival_us": 0, "latency_us": 5000, "token_us": [3000, 5000], "tokens": [7, 8],
+     "text": "a b"},
+    {"arrival_us": 9000, "latency_us": 4000, "token_us": [1000, 4000], "tokens": [9, 7],
+     "text": "c a"}]})";
+
+TEST_F(WorkloadFile, OfALanguageModelHasTokensAndTexts) {
+  const auto serving = read_serving(file(kAnswers));
+  ASSERT_TRUE(serving);
+  Measured measured;
+  measured.serving = *serving;
+  const auto phase = phase_of(kOnlineAlone, measured, {{}, *serving});
+  ASSERT_TRUE(phase && phase->tokens);
+  EXPECT_EQ(phase->tokens->first_ms, (std::vector<double>{3, 1}));
+  EXPECT_EQ(phase->tokens->next_ms, (std::vector<double>{2, 3}));
+  EXPECT_EQ(phase->tokens->texts_equal, true);
+  EXPECT_EQ(phase->online_latency_ms, (std::vector<double>{5, 4}));
+}
+
+TEST_F(WorkloadFile, OfAnExampleHasNoTokens) {
+  Measured measured;
+  measured.serving = Serving{0, {{0, 10}}, "5.2"};
+  const auto phase = phase_of(kOnlineAlone, measured, {{}, measured.serving});
+  ASSERT_TRUE(phase);
+  EXPECT_FALSE(phase->tokens);
+}
+
+TEST_F(WorkloadFile, AnswersDifferIfOneTokenOrOneLetterDoes) {
+  const Serving alone = *read_serving(file(kAnswers));
+  EXPECT_EQ(same_answers(alone, alone), true);
+  Serving other = alone;
+  other.requests[1].tokens[1] = 6;
+  EXPECT_EQ(same_answers(other, alone), false);
+  other = alone;
+  other.requests[0].text = "a c";
+  EXPECT_EQ(same_answers(other, alone), false);
+  EXPECT_EQ(same_answers({}, alone), std::nullopt) << "nothing to compare";
+}
+
 TEST(PhaseOf, ATrainerWithoutAStepIsAnError) {
   Measured measured;
   measured.training = Training{1, {}};
-  EXPECT_FALSE(phase_of(kOfflineAlone, measured, nullptr));
+  EXPECT_FALSE(phase_of(kOfflineAlone, measured, {}));
 }
 
 }  // namespace

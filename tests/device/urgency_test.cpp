@@ -7,9 +7,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <thread>
+#include <vector>
 
 #include "device/device_kernels.h"
 #include "device/device_support.h"
@@ -152,14 +156,97 @@ TEST_F(UrgencyTest, IsLentAgainToWhoGaveItBackTooSoon) {
   EXPECT_TRUE(worker.is_real_time());
 }
 
-TEST_F(UrgencyTest, IsTakenBackFromThoseWhoKeepEverybodyWaiting) {
+TEST_F(UrgencyTest, RestsFromTimeToTimeIfSomebodyHasToWaitForLong) {
   JoinedThread worker(urgency);
   Loan loan(urgency);
-  EXPECT_TRUE(eventually([&] {
-    loan.check();
-    return !worker.is_real_time();
-  }));
-  EXPECT_FALSE(gp::is_real_time_thread());
+  EXPECT_TRUE(eventually([&] { return loan.turn_is_over(); }));
+  loan.next_turn();
+  EXPECT_FALSE(worker.is_real_time());
+  EXPECT_TRUE(eventually([&] { return loan.turn_is_over(); }));
+  loan.next_turn();
+  EXPECT_TRUE(worker.is_real_time());
+}
+
+// Keeps ordinary threads off a CPU until it is told to stop, or for `longest`.
+class Hog {
+ public:
+  Hog(int cpu, std::chrono::milliseconds longest)
+      : thread_([this, cpu, longest] {
+          pin_to(cpu);
+          gp::enter_real_time();
+          started_ = true;
+          const auto end = std::chrono::steady_clock::now() + longest;
+          while (!stop_ && std::chrono::steady_clock::now() < end) {
+          }
+          ended_ = true;
+        }) {
+    EXPECT_TRUE(eventually([&] { return started_.load(); }));
+  }
+  ~Hog() {
+    stop_ = true;
+    thread_.join();
+  }
+  bool ended() const { return ended_; }
+
+  static void pin_to(int cpu) {
+    cpu_set_t cpus;
+    CPU_ZERO(&cpus);
+    CPU_SET(cpu, &cpus);
+    ::sched_setaffinity(0, sizeof(cpus), &cpus);
+  }
+
+ private:
+  std::atomic<bool> started_{false}, stop_{false}, ended_{false};
+  std::thread thread_;
+};
+
+// The first two CPUs that this thread may use.
+std::vector<int> two_cpus() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  ::sched_getaffinity(0, sizeof(allowed), &allowed);
+  std::vector<int> cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE && cpus.size() < 2; ++cpu) {
+    if (CPU_ISSET(cpu, &allowed)) {
+      cpus.push_back(cpu);
+    }
+  }
+  return cpus;
+}
+
+// A worker that gives back what it was lent has no CPU from that very moment on. Who lends next
+// must not wait until it has one again.
+TEST_F(UrgencyTest, TheNextLenderDoesNotWaitForAWorkerWithoutACpu) {
+  const std::vector<int> cpus = two_cpus();
+  if (cpus.size() < 2) {
+    GTEST_SKIP() << "needs two CPUs";
+  }
+  std::atomic<pid_t> worker_thread{0};
+  std::atomic<bool> is_lent{false};
+  std::thread worker([&] {
+    Hog::pin_to(cpus[1]);
+    Urgency::Borrower& borrower = urgency.join();
+    worker_thread = borrower.thread;
+    is_lent.wait(false);
+    urgency.guest_code_next(borrower, urgency.serial());
+  });
+  EXPECT_TRUE(eventually([&] { return worker_thread != 0; }));
+  std::thread lender([&] {
+    Hog::pin_to(cpus[0]);
+    sched_param above_the_hog{};
+    above_the_hog.sched_priority = 2;
+    ASSERT_EQ(::sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &above_the_hog), 0);
+    Loan first(urgency);
+    // The kernel lets ordinary threads run for a moment after they were kept off for a second.
+    const Hog hog(cpus[1], std::chrono::milliseconds(700));
+    is_lent = true;
+    is_lent.notify_all();
+    ASSERT_TRUE(eventually([&] { return gp::is_ordinary_thread(worker_thread) || hog.ended(); }));
+    const Loan second(urgency);
+    EXPECT_FALSE(hog.ended()) << "the lender waited for a thread that waited for a CPU";
+  });
+  lender.join();
+  worker.join();
 }
 
 TEST_F(UrgencyTest, LeavesThePriorityThatSomebodyChose) {

@@ -1,10 +1,14 @@
 // The files of a few lines: topology properties, /proc/<pid>/{stat,status,environ,cmdline}.
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
 
 #include "discover/process_files.h"
 #include "discover/process_queues.h"
 #include "discover/text.h"
 #include "discover/topology.h"
+#include "support/eventually.h"
 
 namespace gp::discover {
 namespace {
@@ -59,6 +63,13 @@ TEST(ProcStatus, PidsOfAllNamespacesAreListedOutermostFirst) {
   EXPECT_EQ(status.namespace_pids, (std::vector<pid_t>{4242, 17, 1}));
 }
 
+TEST(ProcStatus, GroupsAreTheEffectiveOneAndTheSupplementaryOnes) {
+  const ProcessStatus status = parse_status("Uid:\t1\t2\t3\t4\nGid:\t5\t6\t7\t8\nGroups:\t9 10 \n");
+  EXPECT_EQ(status.uid, 1u);
+  EXPECT_EQ(status.effective_uid, 2u);
+  EXPECT_EQ(status.groups, (std::vector<gid_t>{6, 9, 10}));
+}
+
 TEST(Environ, TheFirstOfANameCounts) {
   const auto environ = "A=1\0AMD_QUEUE_TAG=online\0AMD_QUEUE_TAG=offline\0"sv;
   EXPECT_EQ(find_variable(environ, "AMD_QUEUE_TAG"), "online");
@@ -70,6 +81,33 @@ TEST(Environ, TheFirstOfANameCounts) {
 TEST(Environ, AnEntryThatIsCutGivesNothing) {
   EXPECT_FALSE(find_variable("AMD_QUEUE_PRIORITY=1", "AMD_QUEUE_PRIORITY"));
   EXPECT_EQ(find_variable("AMD_QUEUE_PRIORITY=\0"sv, "AMD_QUEUE_PRIORITY"), "");
+}
+
+// A megabyte and a half, as much as a process can have: the daemon reads it in its loop.
+TEST(Environ, OfAnySizeIsReadInPart) {
+  std::vector<std::string> variables = {"AMD_QUEUE_TAG=first"};
+  for (int i = 0; i < 12; ++i) {
+    variables.push_back("V" + std::to_string(i) + "=" + std::string(120'000, 'x'));
+  }
+  std::vector<char*> words;
+  for (std::string& variable : variables) {
+    words.push_back(variable.data());
+  }
+  words.push_back(nullptr);
+  char program[] = "/bin/sleep", argument[] = "1000";
+  char* arguments[] = {program, argument, nullptr};
+  pid_t child = 0;
+  ASSERT_EQ(::posix_spawn(&child, program, nullptr, nullptr, arguments, words.data()), 0);
+  Result<ProcessFacts> facts = Error{ESRCH, "", ""};
+  eventually([&] {  // it is in the middle of exec
+    facts = read_process(system_os(), "/proc", child, false);
+    return facts && facts->environ && !facts->environ->empty();
+  });
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  ASSERT_TRUE(facts);
+  EXPECT_EQ(facts->environ->size(), kMostEnviron);
+  EXPECT_EQ(find_variable(*facts->environ, "AMD_QUEUE_TAG"), "first");
 }
 
 TEST(Command, IsOnePrintableLine) {

@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "discover/machine_support.h"
 
@@ -53,6 +54,17 @@ TEST_F(WatchTest, AQueueThatIsDestroyedIsReported) {
   ASSERT_EQ(events.size(), 1u);
   EXPECT_FALSE(events[0].appeared);
   EXPECT_EQ(events[0].key, (QueueKey{{kPid, 1}, 0}));
+}
+
+// A daemon without descriptors must not take the living for dead: nobody would look at them again.
+TEST_F(WatchTest, AProcessThatCannotBeReadJustNowHasNotEnded) {
+  auto& stat = recording_.files[fmt::format("/proc/{}/stat", kPid)];
+  const auto before = std::exchange(stat, {"", EMFILE});
+  EXPECT_TRUE(watch_->take_events()->empty());
+  stat = before;
+  EXPECT_TRUE(watch_->take_events()->empty());
+  recording_.remove(fmt::format("{}/queues/0", kDirectory));
+  EXPECT_EQ(watch_->take_events()->size(), 1u) << "it is not looked at any more";
 }
 
 TEST_F(WatchTest, APidThatIsUsedAgainIsAnotherProcess) {

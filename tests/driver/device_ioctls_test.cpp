@@ -147,10 +147,11 @@ TEST_F(DeviceIoctls, XnackIsOffAndStaysOff) {
   EXPECT_EQ(client.call(abi::kfd_set_xnack_mode, args), -EBUSY);
 }
 
-TEST_F(DeviceIoctls, RenderNodesAreTheGpusOnly) {
+TEST_F(DeviceIoctls, DrmNodesAreTheGpusOnly) {
   EXPECT_TRUE(driver->open_render(128));
+  EXPECT_TRUE(driver->open_render(0));  // card0
   EXPECT_FALSE(driver->open_render(129));
-  EXPECT_FALSE(driver->open_render(0));
+  EXPECT_FALSE(driver->open_render(1));
 }
 
 TEST(DriverCreate, RefusesWhatCannotBe) {

@@ -21,6 +21,7 @@ HEAVY = ("nlohmann/", "toml++/", "CLI/")
 FOUNDATION = "libc model abi base"
 # folder: the folders whose headers it may include, beside its own.
 RULES = {
+    "src/libraries": "",
     "src/inside/libc": "",
     "src/inside/abi": "libc",
     "src/inside/model": "libc",
@@ -37,13 +38,18 @@ RULES = {
     "src/core/policy": "libc model base",
     "src/core/sched": "libc model base policy discover",
     "src/measure/report": FOUNDATION,
-    "src/measure/demo": FOUNDATION + " report client wire os discover",
-    "src/measure/bench": FOUNDATION + " report demo client wire kfd os discover mechanism sched",
+    "src/measure/llm": FOUNDATION,
+    "src/measure/demo": FOUNDATION + " llm report client wire os discover",
+    "src/measure/bench": FOUNDATION + " llm report demo client wire kfd os discover mechanism sched",
+    "src/measure/verify": FOUNDATION + " report demo bench client wire os discover mechanism",
     "src/programs/config": FOUNDATION + " policy sched discover",
+    "src/programs/keeper": FOUNDATION + " mechanism discover kfd pause_guard",
     "src/programs/daemon": FOUNDATION + " config policy sched discover mechanism client wire kfd os",
     "src/programs/lib": FOUNDATION + " gpreempt discover mechanism client wire kfd os",
     "src/programs/cli": FOUNDATION + " config policy sched discover mechanism client wire kfd os"
-                        " report demo bench",
+                        " llm report demo bench verify",
+    "src/programs/llm": FOUNDATION + " llm",
+    "src/programs/load": "",
     "vgpu/memory": FOUNDATION,
     "vgpu/isa": FOUNDATION + " memory",
     "vgpu/device": FOUNDATION + " memory isa",

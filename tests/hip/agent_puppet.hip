@@ -13,6 +13,7 @@
 #include <string>
 
 #include "bare_queues.h"
+#include "kfd_control.h"
 #include "preempt_counter.h"
 #include "preempt_workload.h"
 // After hip_runtime.h, on which this header of HIP 5.2 silently depends.
@@ -180,6 +181,9 @@ class Puppet {
       counter_->finish();
     } else if (line == "work") {
       return work();
+    } else if (line == "enable runtime") {  // as ROCr 6 does, for debuggers from outside
+      control_.emplace();
+      control_->enable_runtime();
     } else if (line == "default") {
       return on_stream(nullptr);
     } else if (line == "stream") {
@@ -244,6 +248,7 @@ class Puppet {
     return results == *first_ ? "ok" : "differs";
   }
 
+  std::optional<kfd::Control> control_;
   std::optional<Counter> counter_, another_;
   std::optional<ManyQueues> many_;
   std::optional<ReservedPlace> reserved_;

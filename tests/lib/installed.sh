@@ -16,7 +16,8 @@ library=$(readlink -f "$libdir/libgpreempt.so")
 needed=$(readelf -d "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
 for name in $needed; do
   case $name in
-    libc.so.6 | libstdc++.so.6 | libgcc_s.so.1 | libm.so.6 | ld-linux-x86-64.so.2) ;;
+    libc.so.6 | libpthread.so.0 | libdl.so.2 | libm.so.6 | ld-linux-x86-64.so.2) ;;
+    libstdc++.so.6 | libgcc_s.so.1) ;;
     *) echo "$library needs $name"; exit 1 ;;
   esac
 done

@@ -1,5 +1,8 @@
 // What people do wrong, and what goes wrong: a clear error each, and nothing is left stopped.
+#include <fcntl.h>
 #include <linux/capability.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,6 +11,7 @@
 #include <filesystem>
 #include <numeric>
 
+#include "mechanism/target_process.h"
 #include "mechanism_support.h"
 #include "os/os.h"
 
@@ -170,6 +174,33 @@ TEST(OldDriver, CanBePausedByCriu) {
   EXPECT_TRUE(victim.stands_still());
   ASSERT_TRUE(succeeds(controller->start(lease->lease)));
   EXPECT_TRUE(victim.makes_progress());
+}
+
+// In a mount namespace of its own a process can call any file /dev/kfd.
+TEST_F(BadInput, FileThatIsOnlyCalledKfd) {
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const bool made = ::unshare(CLONE_NEWNS) == 0 &&
+                      ::mount("", "/", "", MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                      ::mount("none", "/dev", "tmpfs", 0, nullptr) == 0 &&
+                      ::syscall(SYS_openat, AT_FDCWD, "/dev/kfd", O_CREAT | O_RDWR, 0600) >= 0;
+    const char said = made ? 'y' : 'n';
+    (void)!::write(ready[1], &said, 1);
+    ::pause();
+    ::_exit(0);
+  }
+  char said = 'n';
+  ASSERT_EQ(::read(ready[0], &said, 1), 1);
+  const auto found = kfd_descriptors(child);
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  if (said != 'y') {
+    GTEST_SKIP() << "only root has a mount namespace of its own";
+  }
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found->empty());
 }
 
 }  // namespace

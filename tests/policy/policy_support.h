@@ -29,9 +29,11 @@ inline JobView busy(JobView job, u64 since_ms) {
   job.progress_ns = at(since_ms);
   return job;
 }
+// Stops for it linger for 5 ms.
 inline JobView idle(JobView job, u64 since_ms) {
   job.busy = false;
   job.idle_since_ns = at(since_ms);
+  job.linger_ns = 5 * kMs;
   return job;
 }
 inline JobView offline(JobId id) {
@@ -42,6 +44,7 @@ inline JobView offline(JobId id) {
   job.nodes = {1};
   job.stoppable = true;
   job.state_since_ns = 0;
+  job.stop_ns = 3 * kMs;
   return job;
 }
 inline JobView in_state(JobView job, JobState state, u64 since_ms) {
@@ -61,9 +64,8 @@ inline JobView level(JobView job, u32 priority) {
   return job;
 }
 
-// A GPU on which a stop costs 3 ms and a start 2 ms.
 inline View view(u64 now_ms, std::vector<JobView> jobs) {
-  return View{at(now_ms), std::move(jobs), {{1, 3 * kMs, 2 * kMs}, {2, 3 * kMs, 2 * kMs}}};
+  return View{at(now_ms), std::move(jobs)};
 }
 
 }  // namespace gp::policy

@@ -40,7 +40,9 @@ JobView some_job(JobId id) {
   if (*rc::gen::arbitrary<bool>()) {
     job.latency_target_ns = *rc::gen::inRange<u64>(0, 100) * kMs;
     job.burst_ns = *rc::gen::inRange<u64>(0, 100) * kMs;
+    job.stop_ns = *rc::gen::inRange<u64>(0, 10) * kMs;
   }
+  job.linger_ns = *rc::gen::inRange<u64>(0, 100) * kMs;
   return job;
 }
 
@@ -152,8 +154,7 @@ RC_GTEST_PROP(EveryPolicy, StartsEverybodyWithinBoundsWhenAllIsIdle, ()) {
           job.busy = false;
           bound = std::max({bound, job.idle_since_ns, job.earliest_start_ns});
         }
-        view.now_ns =
-            bound + std::max({parameters.linger_max_ns, parameters.linger_min_ns, 5 * kMs}) + 1;
+        view.now_ns = bound + std::max(parameters.linger_max_ns, parameters.linger_min_ns) + 1;
         view.now_ns = std::max(view.now_ns, at(kNowMs));
         const Decision decision = policy.decide(view, parameters);
         for (const JobView& job : view.jobs) {

@@ -28,7 +28,7 @@ TEST(Strict, TakesBackAStartThatIsUnderWay) {
   EXPECT_EQ(strict(view(10, {busy(online(1), 10), starting}), kDefaults).stop, Jobs{2});
 }
 
-TEST(Strict, LingersForWhatAStopAndAStartCost) {
+TEST(Strict, LingersForAsLongAsIsPlanned) {
   const JobView waiting = stopped(offline(2), 1);
   const Decision early = strict(view(24, {idle(online(1), 20), waiting}), kDefaults);
   EXPECT_TRUE(early.start.empty());
@@ -41,14 +41,6 @@ TEST(Strict, LingersNoLongerThanTheConfigurationAllows) {
   parameters.linger_max_ns = 1 * kMs;
   const View situation = view(21, {idle(online(1), 20), stopped(offline(2), 1)});
   EXPECT_EQ(strict(situation, parameters).start, Jobs{2});
-}
-
-TEST(Strict, LingersForAFixedTimeUntilCostsAreMeasured) {
-  View situation = view(21, {idle(online(1), 20), stopped(offline(2), 1)});
-  situation.nodes = {{1, 0, 0}};
-  const Decision decision = strict(situation, kDefaults);
-  EXPECT_TRUE(decision.start.empty());
-  EXPECT_EQ(decision.look_again_ns, at(22));
 }
 
 TEST(Strict, LooksAtTheGpusThatJobsShare) {

@@ -75,6 +75,10 @@ Phase phase() {
     phase.rounds = rounds(phase.online_latency_ms.size());
   }
   phase.others = maybe_others();
+  if (flag()) {
+    phase.tokens = {some(5, number), some(9, number),
+                    flag() ? std::optional(flag()) : std::nullopt};
+  }
   return phase;
 }
 

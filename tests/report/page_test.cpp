@@ -162,5 +162,17 @@ TEST(Picture, OfResultsWithoutLatenciesIsEmpty) {
   EXPECT_EQ(picture(results), "");
 }
 
+TEST(Page, ShowsTheTokensOfALanguageModelAndWhetherItsTextsAreTheSame) {
+  Results results = demo_results();
+  EXPECT_TRUE(token_section(results).empty()) << "no model, no tokens";
+  results.phases[0].tokens = Tokens{{12}, {3, 4}, true};
+  results.phases.back().tokens = Tokens{{15}, {5, 250}, false};
+  const std::string section = token_section(results);
+  for (const char* text : {"12.0 ms", "250 ms", ">yes<", ">no<"}) {
+    EXPECT_NE(section.find(text), std::string::npos) << text << "\n" << section;
+  }
+  EXPECT_EQ(nesting_error(html_page(results)), "");
+}
+
 }  // namespace
 }  // namespace gp::report

@@ -38,6 +38,23 @@ TEST(Rounds, StandOneAfterTheOtherInTheJoinedPhase) {
   EXPECT_EQ(round_starts_us(phase), (std::vector<double>{5e6, 9e6}));
 }
 
+TEST(Rounds, TokensAreThoseOfAllAndOneOtherTextIsEnough) {
+  Phase first = round_of({1}, 10), second = round_of({2}, 10);
+  first.tokens = Tokens{{1}, {2, 3}, true};
+  second.tokens = Tokens{{4}, {5, 6}, true};
+  Phase phase = join_rounds({first, second});
+  ASSERT_TRUE(phase.tokens);
+  EXPECT_EQ(phase.tokens->first_ms, (std::vector<double>{1, 4}));
+  EXPECT_EQ(phase.tokens->next_ms, (std::vector<double>{2, 3, 5, 6}));
+  EXPECT_EQ(phase.tokens->texts_equal, true);
+  second.tokens->texts_equal.reset();
+  EXPECT_EQ(join_rounds({first, second}).tokens->texts_equal, std::nullopt);
+  first.tokens->texts_equal = false;
+  EXPECT_EQ(join_rounds({first, second}).tokens->texts_equal, false);
+  second.tokens.reset();
+  EXPECT_FALSE(join_rounds({first, second}).tokens) << "not of some rounds only";
+}
+
 TEST(Rounds, TheSpeedIsTheMedianAndTheSpreadTheLowestAndTheHighest) {
   const Phase phase = join_rounds({round_of({1}, 10), round_of({9}, 30), round_of({2}, 11)});
   EXPECT_EQ(phase.offline_steps_per_s, 11);

@@ -46,6 +46,9 @@ class Work {
     }
   }
   bool finish() {
+    while (value() == 0) {  // told to end before it has begun it would not count at all
+      usleep(100);
+    }
     __atomic_store_n(stop_, 1u, __ATOMIC_RELEASE);
     wait_for(done_);
     for (u32 i = 0; i < kThreads; ++i) {
@@ -53,7 +56,7 @@ class Work {
         return false;
       }
     }
-    return value() > 0;
+    return true;
   }
 
  private:

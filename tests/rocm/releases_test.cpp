@@ -1,5 +1,7 @@
 // The same agent in another release of ROCr: tests/rocm/run says in which. The program was built
-// here; the root's dynamic linker runs it with the root's libraries.
+// here; the root's dynamic linker runs it with the root's libraries. With a second root in
+// GPREEMPT_TEST_ROCM_ONLINE_ROOT online work runs on that release, beside offline work on the
+// first.
 #include <cstdlib>
 
 #include "daemon/daemon_support.h"
@@ -13,14 +15,16 @@ class Release : public DaemonTest {
     DaemonTest::SetUp();
     const char* root = std::getenv("GPREEMPT_TEST_ROCM_ROOT");
     ASSERT_NE(root, nullptr) << "this is started by tests/rocm/run";
-    root_ = root;
+    const char* online_root = std::getenv("GPREEMPT_TEST_ROCM_ONLINE_ROOT");
+    roots_ = {{"offline", root}, {"online", online_root != nullptr ? online_root : root}};
   }
-  const std::string& root() const { return root_; }
+  const std::string& root(const std::string& work_class) const { return roots_.at(work_class); }
   std::unique_ptr<Program> start(const std::string& work_class, const Environment& more = {}) {
     auto program = std::make_unique<Program>(
         Words{GPREEMPT_BIN_DIR "/gpreempt", "run", "--class", work_class, "--socket", socket(),
-              "--", root_ + "/lib64/ld-linux-x86-64.so.2", "--inhibit-cache", "--library-path",
-              root_ + "/usr/lib/x86_64-linux-gnu", GPREEMPT_RELEASE_PROGRAM},
+              "--", root(work_class) + "/lib64/ld-linux-x86-64.so.2", "--inhibit-cache",
+              "--library-path", root(work_class) + "/usr/lib/x86_64-linux-gnu",
+              GPREEMPT_RELEASE_PROGRAM},
         more);
     EXPECT_EQ(program->line(), "ready");
     return program;
@@ -32,36 +36,57 @@ class Release : public DaemonTest {
   bool has_agent(const Program& program) {
     return eventually([&] { return process(program).value("agent", false); });
   }
+  // Online work three times; offline work must not notice.
+  void stop_and_start(const std::string& mechanism) {
+    const auto training = start("offline"), server = start("online");
+    ASSERT_TRUE(has_agent(*training)) << process(*training);
+    ASSERT_TRUE(has_agent(*server)) << process(*server);
+    ASSERT_EQ(training->ask("launch"), "ok");
+    ASSERT_TRUE(runs(*training));
+    for (int round = 0; round < 3; ++round) {
+      SCOPED_TRACE(round);
+      ASSERT_EQ(server->ask("launch"), "ok");
+      ASSERT_TRUE(has_state(training->pid(), "stopped"));
+      EXPECT_EQ(process(*training)["mechanism"], mechanism);
+      EXPECT_TRUE(stands_still(*training));
+      ASSERT_EQ(server->ask("finish"), "exact");
+      ASSERT_TRUE(has_state(training->pid(), "running"));
+      ASSERT_TRUE(runs(*training));
+    }
+    EXPECT_EQ(training->ask("finish"), "exact");
+  }
 
  private:
-  std::string root_;
+  std::map<std::string, std::string> roots_;  // by class
 };
 
 TEST_F(Release, IsWhatTheProgramRunsOn) {
   start_daemon();
-  const auto program = start("offline");
-  EXPECT_TRUE(program->ask("library").starts_with(root() + "/")) << program->ask("library");
+  for (const char* work_class : {"offline", "online"}) {
+    const auto program = start(work_class);
+    EXPECT_TRUE(program->ask("library").starts_with(root(work_class) + "/"))
+        << program->ask("library");
+  }
 }
 
 TEST_F(Release, HasAnAgentThatStopsAndStartsWorkWithoutAChange) {
   start_daemon();
-  const auto training = start("offline"), server = start("online");
-  ASSERT_TRUE(has_agent(*training)) << process(*training);
-  ASSERT_TRUE(has_agent(*server)) << process(*server);
-  ASSERT_EQ(training->ask("launch"), "ok");
-  ASSERT_TRUE(runs(*training));
-  for (int round = 0; round < 3; ++round) {
-    SCOPED_TRACE(round);
-    ASSERT_EQ(server->ask("launch"), "ok");
-    ASSERT_TRUE(has_state(training->pid(), "stopped"));
-    EXPECT_EQ(process(*training)["mechanism"], "self-debug");
-    EXPECT_TRUE(stands_still(*training));
-    ASSERT_EQ(server->ask("finish"), "exact");
-    ASSERT_TRUE(has_state(training->pid(), "running"));
-    ASSERT_TRUE(runs(*training));
-  }
-  EXPECT_EQ(training->ask("finish"), "exact");
+  stop_and_start("self-debug");
 }
+
+class Mechanisms : public Release, public testing::WithParamInterface<const char*> {};
+
+TEST_P(Mechanisms, StopAndStartWorkWithoutAChange) {
+  start_daemon("mechanisms = [\"" + std::string(GetParam()) + "\"]\n");
+  stop_and_start(GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(Release, Mechanisms, testing::Values("debugger", "update-queue", "criu"),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           std::erase(name, '-');
+                           return name;
+                         });
 
 TEST_F(Release, RunsWorkThroughTheGateWithoutAChange) {
   start_daemon();

@@ -59,6 +59,26 @@ TEST(Failure, OfAllMechanismsLeavesTheJobRunningForAWhile) {
   EXPECT_TRUE(world.job(world.training).error.empty());
 }
 
+// The online work that asked for the stop has ended when the last one fails: there is nobody to
+// find out that all of them work again.
+TEST(Failure, OfAllMechanismsIsNotForEverIfNobodyWaitsForThem) {
+  Pair world;
+  world.of(world.training).silent = true;
+  world.of(world.training).refuses = {{Mechanism::debugger, EBUSY}};
+  world.set_busy(world.server, true);
+  world.run_for(2500 * kMs);
+  EXPECT_EQ(world.of(world.training).tried.back(), Mechanism::gate);
+  world.set_busy(world.server, false);
+  world.run_for(1 * kSecond);
+  EXPECT_EQ(world.job(world.training).mechanism, std::nullopt);
+  world.of(world.training).silent = false;
+  world.of(world.training).refuses.clear();
+  world.run_for(2 * Settings{}.retry_ns);
+  world.set_busy(world.server, true);
+  world.run_for(10 * kMs);
+  EXPECT_TRUE(world.stopped(world.training));
+}
+
 TEST(Failure, OfOneProcessStartsTheRestOfItsJob) {
   World world;
   const ProcessId server = world.online();

@@ -75,6 +75,14 @@ TEST(Room, IsGivenBackWhenTheOnlineJobHasGone) {
   EXPECT_EQ(make_room(view_of({job})).start, Ids{2});
 }
 
+TEST(Room, IsMadeForTheSameUserOrByGrantOnly) {
+  RoomJob online = online_with(2);
+  online.owner = 7;
+  EXPECT_TRUE(make_room(view_of({online, idle_with(2, 6, 5 * kSecond)})).stop.empty());
+  online.governs_others = true;
+  EXPECT_EQ(make_room(view_of({online, idle_with(2, 6, 5 * kSecond)})).stop, Ids{2});
+}
+
 // ---- what always holds ----
 
 RoomView some_view() {

@@ -129,7 +129,7 @@ TEST_F(CommandLine, OptionsReachTheDevice) {
   EXPECT_EQ(vgpu({"run", "--kfd", "1.11", "--", client(), "version"}).out, "1.11\n");
   EXPECT_EQ(vgpu({"run", "--kfd", "1.17", "--", client(), "version"}).out, "1.17\n");
   EXPECT_EQ(vgpu({"run", "--gpus", "3", "--", "ls", "/dev/dri"}).out,
-            "renderD128\nrenderD129\nrenderD130\n");
+            "card0\ncard1\ncard2\nrenderD128\nrenderD129\nrenderD130\n");
 }
 
 TEST_F(CommandLine, ASwitchMayStandAlone) {

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/parts.h"
 #include "base/units.h"
 #include "protocol/runtime_directory.h"
 
@@ -32,29 +33,6 @@ bool is_name_character(char c) {
 bool is_device_name(const std::string& name) {
   return !name.empty() && name.size() <= kLongestName && name[0] != '.' && name[0] != '-' &&
          std::all_of(name.begin(), name.end(), is_name_character);
-}
-
-Result<fs::path> own_directory() {
-  std::error_code code;
-  const fs::path program = fs::read_symlink("/proc/self/exe", code);
-  if (code) {
-    return Error{code.value(), "/proc/self/exe", "is /proc mounted?"};
-  }
-  return program.parent_path();
-}
-
-// The first that exists. `candidates` are relative to this program's directory.
-Result<std::string> find_beside(const std::string& what, const std::vector<fs::path>& candidates) {
-  const fs::path here = TRY(own_directory());
-  for (const fs::path& candidate : candidates) {
-    const fs::path full = (here / candidate).lexically_normal();
-    std::error_code code;
-    if (fs::exists(full, code)) {
-      return full.string();
-    }
-  }
-  return Error{ENOENT, fmt::format("{} is not in {}", what, here.string()),
-               "build it with make build, or install gpreempt whole"};
 }
 
 }  // namespace
@@ -117,13 +95,8 @@ void remove_dead_runs() {
   }
 }
 
-Result<std::string> find_server() { return find_beside("vgpud", {"vgpud"}); }
+Result<std::string> find_server() { return gp::find_part(gp::Part::program, "vgpud"); }
 
-Result<std::string> find_preload() {
-  // Built: bin/ and lib/ are neighbours. Installed: PREFIX/bin and PREFIX/lib[/<triplet>]/gpreempt.
-  return find_beside("libvgpu.so",
-                     {"../lib/libvgpu.so", "../" GPREEMPT_LIBDIR "/gpreempt/libvgpu.so",
-                      "../lib/gpreempt/libvgpu.so"});
-}
+Result<std::string> find_preload() { return gp::find_part(gp::Part::library, "libvgpu.so"); }
 
 }  // namespace vgpu::cli

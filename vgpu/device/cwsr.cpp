@@ -213,7 +213,7 @@ bool Gpu::Impl::commit_saved(QueueExecution& queue) {
       continue;
     }
     group->state = WorkGroup::State::saved;
-    occupancy_.release(group->footprint, group->placement);
+    release_cu(*group);
     group->free_state();
     stats_.waves_saved += group->footprint.waves;
     stats_.saved_bytes += group->save_bytes;

@@ -281,15 +281,23 @@ bool DoorbellWatch::Impl::look_at_events(const std::vector<pollfd>& fds) {
         continue;
       }
       uffd_msg message;
+      bool faulted = false;
       while (read(fd.fd, &message, sizeof(message)) == sizeof(message)) {
-        if (message.event == UFFD_EVENT_PAGEFAULT) {
-          rung = true;
-          look_at_slots(*watched);
-          watched->store_until_ns = now_ns() + kLongestStoreNs;
-        }
+        faulted |= message.event == UFFD_EVENT_PAGEFAULT;
+      }
+      const bool gone = fd.revents & (POLLERR | POLLHUP | POLLNVAL);
+      if (!faulted && !gone) {
+        // The thread has left the fault before we came: by a signal, or because the page was open
+        // for another meanwhile. It faults again if the page is cold. To open it now would let the
+        // store in while nobody looks.
+        continue;
+      }
+      if (faulted) {
+        rung = true;
+        look_at_slots(*watched);
+        watched->store_until_ns = now_ns() + kLongestStoreNs;
       }
       watched->page->hot.store(true, std::memory_order_relaxed);
-      const bool gone = fd.revents & (POLLERR | POLLHUP | POLLNVAL);
       if (!write_protect(*watched, watched->page->bytes_, false) || gone) {
         watched->uffd.reset();  // the client is gone or has unmapped the page
       }

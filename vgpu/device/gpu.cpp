@@ -137,6 +137,23 @@ u32 Gpu::Impl::waves_resident(u32 pasid) const {
   return waves;
 }
 
+void Gpu::Impl::release_cu(const WorkGroup& group) {
+  occupancy_.release(group.footprint, group.placement);
+  note_occupancy();
+}
+
+void Gpu::Impl::note_occupancy() {
+  const bool busy = occupancy_.waves_resident() > 0;
+  if (busy != busy_.busy()) {
+    busy_.set(busy, now_ns());
+  }
+}
+
+u32 Gpu::Impl::busy_percent() const {
+  Lock lock(mutex_);
+  return busy_.percent(now_ns());
+}
+
 void Gpu::Impl::inject(const Injection& injection) {
   Lock lock(mutex_);
   injection_ = injection;
@@ -157,6 +174,7 @@ SaveInfo Gpu::save_info(const Mqd& queue) const { return impl_->save_info(queue)
 GpuStats Gpu::stats() const { return impl_->stats(); }
 std::vector<HqdView> Gpu::hqds() const { return impl_->hqds(); }
 u32 Gpu::waves_resident(u32 pasid) const { return impl_->waves_resident(pasid); }
+u32 Gpu::busy_percent() const { return impl_->busy_percent(); }
 void Gpu::inject(const Injection& injection) { impl_->inject(injection); }
 
 }  // namespace vgpu::device

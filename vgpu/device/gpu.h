@@ -178,6 +178,7 @@ class Gpu {
   GpuStats stats() const;
   std::vector<HqdView> hqds() const;
   u32 waves_resident(u32 pasid) const;  // cu_occupancy
+  u32 busy_percent() const;             // of the last second (device/busy_meter.h)
 
   void inject(const Injection& injection);
 

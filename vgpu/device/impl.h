@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "device/busy_meter.h"
 #include "device/clock.h"
 #include "device/gpu.h"
 #include "device/queue.h"
@@ -100,10 +101,15 @@ class Gpu::Impl {
   GpuStats stats() const;
   std::vector<HqdView> hqds() const;
   u32 waves_resident(u32 pasid) const;
+  u32 busy_percent() const;
   void inject(const Injection& injection);
   void kick();
 
  private:
+  // ---- gpu.cpp ----
+  void release_cu(const WorkGroup& group);
+  void note_occupancy();  // after every change: the meter follows
+
   // ---- worker.cpp ----
   void worker_main(Worker& self);
   void run_task(Worker& self, Task& task, Lock& lock);
@@ -255,6 +261,7 @@ class Gpu::Impl {
 
   std::vector<HostCall> outbox_;
   Occupancy occupancy_;
+  mutable BusyMeter busy_;
   GpuStats stats_;
   Injection injection_;
 

@@ -1,6 +1,7 @@
 // Taking queues off the hardware: unmap, reset, and waiting for workers.
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include "device/cost.h"
 #include "device/impl.h"
@@ -25,9 +26,11 @@ bool Gpu::Impl::wait_until(Lock& lock, u64 deadline_ns, const std::function<bool
     if (now_ns() >= deadline_ns) {
       return false;
     }
-    stopped_.wait_for(lock, std::min(until(deadline_ns), std::chrono::nanoseconds(kLongestLoanNs)));
-    if (loan) {
-      loan->check();
+    stopped_.wait_for(lock, std::min(until(deadline_ns), std::chrono::nanoseconds(kLoanNs)));
+    if (loan && loan->turn_is_over() && !done()) {
+      lock.unlock();
+      loan->next_turn();
+      lock.lock();
     }
   }
   return true;
@@ -39,9 +42,9 @@ bool Gpu::Impl::nobody_runs() const {
 }
 
 bool Gpu::Impl::unmap_queues(u64 timeout_ns) {
+  Loan loan(urgency_);  // before the locks: a worker without a CPU may have one
   std::lock_guard hws(hws_mutex_);
   const u64 start = now_ns();
-  Loan loan(urgency_);  // before the lock: a worker without a CPU may have it
   Lock lock(mutex_);
   loan.renew();
   const u64 deadline = start + timeout_ns;
@@ -201,6 +204,7 @@ void Gpu::Impl::reset() {
 }
 
 void Gpu::Impl::quiesce() {
+  std::optional<Loan> loan;
   Lock lock(mutex_);
   std::vector<u64> busy;  // per worker: its task count, or ~0 if it was between tasks
   for (const auto& worker : workers_) {
@@ -217,9 +221,9 @@ void Gpu::Impl::quiesce() {
   if (passed()) {
     return;
   }
-  Loan loan(urgency_);
+  loan.emplace(urgency_);
   raise_attention();
-  wait_until(lock, ~u64{0}, passed, &loan);
+  wait_until(lock, ~u64{0}, passed, &*loan);
   lower_attention();
 }
 

@@ -183,6 +183,7 @@ Task Gpu::Impl::pick_launch() {
       continue;  // waits for scratch slots, which its own waves will free
     }
     if (const auto place = occupancy_.place(*need, queue->cus & ~reserved)) {
+      note_occupancy();
       queue->launched_at = ++launch_sequence_;
       return start_group(*queue, *place);
     }
@@ -321,7 +322,7 @@ void Gpu::Impl::finish_group(WorkGroup& group, const SliceResult& slice) {
 void Gpu::Impl::remove_group(WorkGroup& group) {
   QueueExecution& queue = group.queue;
   if (group.state != WorkGroup::State::saved) {
-    occupancy_.release(group.footprint, group.placement);
+    release_cu(group);
   }
   for (const u32 slot : group.scratch) {
     queue.scratch_slots[slot] = false;

@@ -97,29 +97,28 @@ Urgency::Counts Urgency::counts() const {
 
 // The lender first: those who want the lock of the loans are not to wait for one without a CPU.
 Loan::Loan(Urgency& urgency)
-    : urgency_(urgency),
-      lender_entered_(urgency.lends() && gp::enter_real_time()),
-      ends_at_(now_ns() + kLongestLoanNs) {
+    : urgency_(urgency), lender_entered_(urgency.lends() && gp::enter_real_time()) {
   urgency_.begin();
+  turn_ends_at_ = now_ns() + kLoanNs;
 }
 
-Loan::~Loan() { end(); }
-
-void Loan::check() {
-  if (now_ns() >= ends_at_) {
-    end();
+Loan::~Loan() {
+  if (lent_) {
+    urgency_.end();
   }
-}
-
-void Loan::end() {
-  if (ended_) {
-    return;
-  }
-  ended_ = true;
-  urgency_.end();
   if (lender_entered_) {
     gp::leave_real_time();
   }
+}
+
+void Loan::next_turn() {
+  lent_ = !lent_;
+  if (lent_) {
+    urgency_.begin();
+  } else {
+    urgency_.end();
+  }
+  turn_ends_at_ = now_ns() + kLoanNs;
 }
 
 }  // namespace vgpu::device

@@ -10,7 +10,11 @@
 //  - it gives back what it was lent before it starts to run guest code (Urgency::guest_code_next).
 //    What runs when it is lent stops after a few hundred instructions of each wave of the group;
 //  - a loan ends with the scope of the one who waits;
-//  - and after kLongestLoanNs even if he has to wait longer.
+//  - and if he has to wait longer than kLoanNs, it rests for as long before it is made again.
+//
+// Whoever becomes ordinary may lose its CPU at once, with a lock in its hands. A worker that has
+// the device lock is lent to before that lock is waited for, and a lender is urgent until he has
+// released it. The lock of the loans is an inheriting one (inheriting_mutex.h).
 #pragma once
 
 #include <sys/types.h>
@@ -21,10 +25,11 @@
 #include <vector>
 
 #include "device/clock.h"
+#include "device/inheriting_mutex.h"
 
 namespace vgpu::device {
 
-constexpr u64 kLongestLoanNs = 50'000'000;
+constexpr u64 kLoanNs = 50'000'000;
 
 class Urgency {
  public:
@@ -58,14 +63,15 @@ class Urgency {
   static void make_ordinary(Borrower& borrower);
 
   const bool lends_;
-  mutable std::mutex mutex_;
+  mutable InheritingMutex mutex_;
   std::vector<std::unique_ptr<Borrower>> borrowers_;
   u32 lenders_ = 0;
   std::atomic<u64> serial_{0};
   Counts counts_;
 };
 
-// While it lives the borrowers, and the thread that made it, are real-time.
+// While it lives the thread that made it is real-time, and so are, in turns of kLoanNs, the
+// borrowers. Made before the device lock is taken, so that it ends after its release.
 class Loan {
  public:
   explicit Loan(Urgency& urgency);
@@ -76,16 +82,15 @@ class Loan {
   // Once more to all: to those, too, who gave it back before the lender could say for what he
   // waits.
   void renew() { urgency_.renew(); }
-  // Takes everything back if it has lasted for long enough.
-  void check();
+  // The turn is over: next_turn() is to be called, without the device lock.
+  bool turn_is_over() const { return now_ns() >= turn_ends_at_; }
+  void next_turn();
 
  private:
-  void end();
-
   Urgency& urgency_;
   const bool lender_entered_;
-  const u64 ends_at_;
-  bool ended_ = false;
+  bool lent_ = true;  // false: it rests
+  u64 turn_ends_at_;
 };
 
 }  // namespace vgpu::device

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <charconv>
@@ -119,7 +120,8 @@ Result<std::unique_ptr<Driver>> Driver::create(DriverConfig config) {
         [&module, n = node.get()] { module.work->add([&module, n] { module.reset_gpu(*n); }); });
     module.nodes.push_back(std::move(node));
   }
-  module.sysfs = TRY(SysfsTree::create(module.config, module.nodes));
+  module.sysfs = TRY(
+      SysfsTree::create(module.config, module.nodes, module.pool->capacity(MemoryPool::kSystem)));
   return driver;
 }
 
@@ -130,10 +132,17 @@ Result<UniqueFd> Driver::open_kfd(pid_t pid) {
 
 Result<UniqueFd> Driver::open_render(u32 minor) {
   Module& module = *module_;
-  if (minor < 128 || minor - 128 >= module.nodes.size()) {
-    return Error{ENOENT, fmt::format("/dev/dri/renderD{}", minor), ""};
+  constexpr u32 kFirstRenderMinor = 128;  // those of the primary nodes (card0) begin at 0
+  if (minor % kFirstRenderMinor >= module.nodes.size() || minor >= 2 * kFirstRenderMinor) {
+    return Error{ENOENT, fmt::format("DRM node {}", minor), ""};
   }
-  return duplicate(module.pool->fd());
+  // Opened anew, not duplicated: copies would share their position.
+  const std::string memory = fmt::format("/proc/self/fd/{}", module.pool->fd());
+  UniqueFd file(::open(memory.c_str(), O_RDWR | O_CLOEXEC));
+  if (!file || ::lseek(file.get(), minor, SEEK_SET) < 0) {
+    return Error{errno, fmt::format("open DRM node {}", minor), ""};
+  }
+  return file;
 }
 
 int Driver::ioctl(Caller& caller, FileId file, u32 command, std::span<u8> args) {
@@ -170,7 +179,7 @@ Result<std::string> Driver::read_file(std::string_view path) {
   if (name == "/sys/kernel/debug/kfd/hang_hws") {
     return std::string("echo gpu_id > hang_hws\n");
   }
-  return Error{ENOENT, name, ""};
+  return read_device_file(module, module.sysfs->real_name(name));
 }
 
 Status Driver::write_file(std::string_view path, std::string_view data) {

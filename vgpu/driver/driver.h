@@ -112,7 +112,8 @@ class Driver {
   // open("/dev/kfd"): the process's kfd file, made at its first open. The server has verified that
   // `pid` is alive and will call process_exited() for it.
   Result<UniqueFd> open_kfd(pid_t pid);
-  // open("/dev/dri/renderD<minor>"): the memfd that backs all GPU memory.
+  // open("/dev/dri/renderD<minor>"), or of the primary node card<minor>: the memfd that backs all
+  // GPU memory. Nobody reads it: its position tells which node was opened.
   Result<UniqueFd> open_render(u32 minor);
 
   // Returns what the kernel would: >= 0, or a negative errno. args is copied in and out by the

@@ -24,7 +24,10 @@ struct Node {
   std::unique_ptr<Dqm> dqm;
   SmiClients smi;
 
-  u32 location_id() const { return (index + 1) << 8; }  // PCI bus index + 1, device 0
+  // Addresses on the PCI bus: each GPU is the only device of a bus of its own.
+  u32 location_id() const { return (index + 1) << 8; }  // bus << 8 | device << 3 | function
+  std::string pci_address() const;
+  u64 unique_id() const { return 0x0123456789abcdefull + index; }
 };
 
 }  // namespace vgpu::driver

@@ -20,13 +20,18 @@ namespace vgpu::preload {
 template <class Function>
 class Original {
  public:
-  constexpr explicit Original(const char* name) : name_(name) {}
+  // `otherwise` is called where the libc has no such function yet.
+  constexpr explicit Original(const char* name, Function* otherwise = nullptr)
+      : name_(name), otherwise_(otherwise) {}
 
   template <class... Args>
   auto operator()(Args... args) {
     void* function = function_.load(std::memory_order_relaxed);
     if (function == nullptr) {
       function = dlsym(RTLD_NEXT, name_);
+      if (function == nullptr) {
+        function = reinterpret_cast<void*>(otherwise_);
+      }
       if (function == nullptr) {
         abort();  // a libc without a function that a program linked against it calls
       }
@@ -37,6 +42,7 @@ class Original {
 
  private:
   const char* name_;
+  Function* otherwise_;
   std::atomic<void*> function_{nullptr};
 };
 
@@ -45,3 +51,6 @@ class Original {
 // Defines `original_<name>` for a function with libc's own declaration.
 #define VGPU_ORIGINAL(name, ...) \
   static constinit vgpu::preload::Original<__VA_ARGS__> original_##name { #name }
+// The same with what is called where the libc is older than the function.
+#define VGPU_ORIGINAL_OR(name, otherwise, ...) \
+  static constinit vgpu::preload::Original<__VA_ARGS__> original_##name { #name, otherwise }

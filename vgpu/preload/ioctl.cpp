@@ -12,6 +12,7 @@
 #include "abi/kfd.h"
 #include "abi/kfd_preempt.h"
 #include "preload/channel.h"
+#include "preload/drm_ioctl.h"
 #include "preload/export.h"
 #include "preload/kfd_file.h"
 #include "preload/userptr.h"
@@ -179,6 +180,14 @@ int kfd_ioctl(const KfdCall& kfd) {
   }
 }
 
+int as_libc_returns(int result) {
+  if (result < 0) {
+    errno = -result;
+    return -1;
+  }
+  return result;
+}
+
 }  // namespace
 
 VGPU_EXPORT int ioctl(int fd, unsigned long request, ...) noexcept {
@@ -186,15 +195,13 @@ VGPU_EXPORT int ioctl(int fd, unsigned long request, ...) noexcept {
   va_start(list, request);
   void* argument = va_arg(list, void*);
   va_end(list);
+  if (_IOC_TYPE(request) == kDrmIoctlBase && is_drm_file(fd)) {
+    return as_libc_returns(drm_ioctl(static_cast<u32>(request), argument));
+  }
   FileIdentity file;
   // The console has ioctls of type 'K' too; the file decides.
   if (_IOC_TYPE(request) != gp::abi::kKfdIoctlBase || !is_kfd_file(fd, file)) {
     return original_ioctl(fd, request, argument);
   }
-  const int result = kfd_ioctl({file, static_cast<u32>(request), argument});
-  if (result < 0) {
-    errno = -result;
-    return -1;
-  }
-  return result;
+  return as_libc_returns(kfd_ioctl({file, static_cast<u32>(request), argument}));
 }

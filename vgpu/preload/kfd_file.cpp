@@ -18,6 +18,7 @@ namespace {
 
 // The name the driver gives to kfd memfds, as /proc/self/fd shows it.
 constexpr char kKfdLink[] = "/memfd:kfd (deleted)";
+constexpr char kMemoryLink[] = "/memfd:vgpu-memory (deleted)";
 
 // The kfd file this process opened last (it has only one) and the memory file. Written rarely,
 // compared by inode; a torn pair cannot match by accident since all memfds share one device.
@@ -39,6 +40,31 @@ void touch_node() {
   if (fd >= 0) {
     syscall(SYS_close, fd);
   }
+}
+
+bool is_text(const char* text, ssize_t length, const char* wanted) {
+  return length == static_cast<ssize_t>(strlen(wanted)) &&
+         memcmp(text, wanted, static_cast<size_t>(length)) == 0;
+}
+
+// The position of a file that some process has open: /proc/PID/fdinfo/N beside /proc/PID/fd/N. -1
+// if it cannot be seen.
+long position_of(const char* link) {
+  const char* folder = strstr(link, "/fd/");
+  char path[64], info[64];
+  if (folder == nullptr ||
+      snprintf(path, sizeof path, "%.*s/fdinfo/%s", static_cast<int>(folder - link), link,
+               folder + strlen("/fd/")) >= static_cast<int>(sizeof path)) {
+    return -1;
+  }
+  const long fd = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) {
+    return -1;
+  }
+  const long length = syscall(SYS_read, fd, info, sizeof info - 1);
+  syscall(SYS_close, fd);
+  info[length > 0 ? length : 0] = '\0';
+  return strncmp(info, "pos:", 4) == 0 ? strtol(info + 4, nullptr, 10) : -1;
 }
 
 }  // namespace
@@ -96,13 +122,39 @@ bool is_kfd_file(int fd, FileIdentity& identity) {
   snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
   const long length = syscall(SYS_readlinkat, AT_FDCWD, link, target, sizeof target);
   errno = saved;
-  return length == static_cast<long>(sizeof(kKfdLink) - 1) &&
-         memcmp(target, kKfdLink, sizeof(kKfdLink) - 1) == 0;
+  return is_text(target, length, kKfdLink);
 }
 
 bool is_memory_file(gp::u64 file_device, gp::u64 inode) {
   return inode != 0 && inode == known_memory.load(std::memory_order_relaxed) &&
          file_device == known_device.load(std::memory_order_relaxed);
 }
+
+ssize_t device_file_name(const char* link, char* name, size_t capacity) {
+  if (link == nullptr || strncmp(link, "/proc/", 6) != 0 || strstr(link, "/fd/") == nullptr ||
+      device() == nullptr) {
+    return 0;
+  }
+  char text[64];
+  const int saved = errno;
+  const long length = syscall(SYS_readlinkat, AT_FDCWD, link, text, sizeof text);
+  const bool is_kfd = is_text(text, length, kKfdLink);
+  const long minor = is_text(text, length, kMemoryLink) ? position_of(link) : -1;
+  errno = saved;
+  if (!is_kfd && minor < 0) {
+    return 0;
+  }
+  constexpr long kFirstRenderMinor = 128;
+  int shown = snprintf(text, sizeof text, "/dev/kfd");
+  if (!is_kfd) {
+    shown = snprintf(text, sizeof text, "/dev/dri/%s%ld",
+                     minor < kFirstRenderMinor ? "card" : "renderD", minor);
+  }
+  const size_t fits = static_cast<size_t>(shown) < capacity ? static_cast<size_t>(shown) : capacity;
+  memcpy(name, text, fits);
+  return static_cast<ssize_t>(fits);
+}
+
+gp::u32 drm_minor(int memory_file) { return static_cast<gp::u32>(lseek(memory_file, 0, SEEK_CUR)); }
 
 }  // namespace vgpu::preload

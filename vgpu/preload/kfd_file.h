@@ -6,6 +6,7 @@
 #pragma once
 
 #include <sys/stat.h>
+#include <sys/types.h>
 
 #include "libc/types.h"
 
@@ -25,5 +26,13 @@ bool is_kfd_file(int fd, FileIdentity& identity);
 
 // True for the memfd of all GPU memory.
 bool is_memory_file(gp::u64 device, gp::u64 inode);
+
+// The number of the DRM node that an open memory file stands for; the driver has put it into the
+// file's position.
+gp::u32 drm_minor(int memory_file);
+
+// What readlink would say of a link of /proc/PID/fd if the file were a real device's, so that who
+// looks for users of the GPU finds them: the length of the name, or 0 if it is no device file.
+ssize_t device_file_name(const char* link, char* name, size_t capacity);
 
 }  // namespace vgpu::preload

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "preload/device.h"
+#include "preload/drm_ioctl.h"
 #include "preload/export.h"
 #include "protocol/wire.h"
 
@@ -18,7 +19,6 @@ namespace {
 using namespace vgpu;
 using namespace vgpu::preload;
 
-constexpr uint32_t kDrmMajor = 3, kDrmMinor = 49;
 constexpr uint32_t kFamilyAi = 141;           // AMDGPU_FAMILY_AI: gfx9
 constexpr uint32_t kExternalRevision = 0x3d;  // Aldebaran's; addrlib asserts that it knows it
 
@@ -49,8 +49,8 @@ VGPU_EXPORT int amdgpu_device_initialize(int fd, uint32_t* major, uint32_t* mino
   if (copy < 0) {
     return -errno;
   }
-  *major = kDrmMajor;
-  *minor = kDrmMinor;
+  *major = kDrmVersionMajor;
+  *minor = kDrmVersionMinor;
   *handle = handle_of(copy);
   return 0;
 }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "preload/export.h"
+#include "preload/kfd_file.h"
 #include "preload/paths.h"
 
 namespace {
@@ -128,25 +129,32 @@ VGPU_EXPORT int chdir(const char* name) noexcept {
 
 VGPU_EXPORT ssize_t readlink(const char* file, char* buffer, size_t size) noexcept {
   Path path;
-  return original_readlink(place_of(file, path), buffer, size);
+  const ssize_t length = device_file_name(file, buffer, size);
+  return length > 0 ? length : original_readlink(place_of(file, path), buffer, size);
 }
 
 VGPU_EXPORT ssize_t readlinkat(int directory, const char* file, char* buffer,
                                size_t size) noexcept {
   Path path;
-  return original_readlinkat(directory, place_of(file, path), buffer, size);
+  const ssize_t length = device_file_name(file, buffer, size);
+  return length > 0 ? length : original_readlinkat(directory, place_of(file, path), buffer, size);
 }
 
 VGPU_EXPORT ssize_t __readlink_chk(const char* file, char* buffer, size_t size,
                                    size_t capacity) noexcept {
   Path path;
-  return original___readlink_chk(place_of(file, path), buffer, size, capacity);
+  const ssize_t length = device_file_name(file, buffer, size);
+  return length > 0 ? length
+                    : original___readlink_chk(place_of(file, path), buffer, size, capacity);
 }
 
 VGPU_EXPORT ssize_t __readlinkat_chk(int directory, const char* file, char* buffer, size_t size,
                                      size_t capacity) noexcept {
   Path path;
-  return original___readlinkat_chk(directory, place_of(file, path), buffer, size, capacity);
+  const ssize_t length = device_file_name(file, buffer, size);
+  return length > 0
+             ? length
+             : original___readlinkat_chk(directory, place_of(file, path), buffer, size, capacity);
 }
 
 VGPU_EXPORT char* realpath(const char* file, char* buffer) noexcept {

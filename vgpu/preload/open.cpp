@@ -35,12 +35,9 @@ VGPU_ORIGINAL(scandir, int(const char*, dirent***, int (*)(const dirent*),
 VGPU_ORIGINAL(scandir64, int(const char*, dirent64***, int (*)(const dirent64*),
                              int (*)(const dirent64**, const dirent64**)));
 
-bool is_directory(const char* place) {
-  struct stat status;
-  const int saved = errno;
-  const bool result = stat(place, &status) == 0 && S_ISDIR(status.st_mode);
-  errno = saved;
-  return result;
+// No file of the tree is empty but those whose text the driver makes.
+bool is_made_by_driver(const struct stat& status) {
+  return S_ISREG(status.st_mode) && status.st_size == 0;
 }
 
 int open_generated(const Path& path, int flags) {
@@ -52,9 +49,16 @@ int open_generated(const Path& path, int flags) {
 }
 
 int open_in_tree(const Path& path, int flags, mode_t mode) {
-  if (is_directory(path.place)) {
-    note_open_directory();
+  struct stat status;
+  const int saved = errno;
+  if (stat(path.place, &status) == 0) {
+    if (S_ISDIR(status.st_mode)) {
+      note_open_directory();
+    } else if (path.kind == PathKind::tree && is_made_by_driver(status) && !(flags & O_PATH)) {
+      return open_generated(path, flags);
+    }
   }
+  errno = saved;
   // Nobody creates files in /dev or /sys: the driver does, through the server.
   return original_open(path.place, flags & ~(O_CREAT | O_TRUNC), mode);
 }
@@ -64,9 +68,6 @@ int open_path(const Path& path, int flags, mode_t mode) {
     case PathKind::kfd: return flags & O_PATH ? open_in_tree(path, flags, mode) : open_kfd(flags);
     case PathKind::render:
       return flags & O_PATH ? open_in_tree(path, flags, mode) : open_render(path.minor, flags);
-    case PathKind::generated:
-      return flags & O_PATH || is_directory(path.place) ? open_in_tree(path, flags, mode)
-                                                        : open_generated(path, flags);
     default: return open_in_tree(path, flags, mode);
   }
 }

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include <atomic>
+#include <new>
 
 #include "preload/raw_syscall.h"
 #include "preload/userfault.h"

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -14,17 +15,27 @@
 namespace vgpu::preload {
 namespace {
 
+constexpr char kDrmClass[] = "/sys/class/drm";
 constexpr const char* kRoots[] = {
-    "/dev/kfd",           "/dev/dri",
-    "/sys/class/kfd",     "/sys/devices/virtual/kfd",
-    "/sys/module/amdgpu", "/sys/kernel/debug/kfd",
+    "/dev/kfd",
+    "/dev/dri",
+    "/sys/class/kfd",
+    "/sys/devices/virtual/kfd",
+    "/sys/module/amdgpu",
+    "/sys/kernel/debug/kfd",
+    kDrmClass,
 };
-constexpr const char* kGenerated[] = {
-    "/sys/class/kfd/kfd/proc/",
-    "/sys/devices/virtual/kfd/kfd/proc/",
-    "/sys/kernel/debug/kfd/",
+// The machine has such directories too: what is in the tree is ours. The directory of a device, the
+// so many-th part of a name, is ours or the machine's as a whole.
+constexpr struct {
+  const char* start;
+  int parts;
+} kShared[] = {
+    {"/sys/devices/pci", 4},
+    {"/sys/bus/pci/devices/", 5},
+    {"/sys/dev/char/226:", 4},  // DRM's major number
 };
-constexpr char kRender[] = "/dev/dri/renderD";
+constexpr const char* kDrmNodes[] = {"/dev/dri/renderD", "/dev/dri/card"};
 
 std::atomic<bool> has_open_directory{false};
 
@@ -38,16 +49,15 @@ bool is_within(const char* path, const char* root) {
   return strncmp(path, root, length) == 0 && (path[length] == '\0' || path[length] == '/');
 }
 
-// Removes "//", "/./" and "/x/..". Symbolic links do not matter: below our roots only
-// /sys/class/kfd/kfd is one, and nobody goes up from there.
-bool normalize(const char* name, char (&out)[kMaxName]) {
+// Removes "//" and "/./"; with `up`, also "/x/..", as if there were no symbolic links.
+bool normalize(const char* name, bool up, char (&out)[kMaxName]) {
   size_t length = 0;
   while (*name != '\0') {
     while (*name == '/') {
       ++name;
     }
     const size_t part = strcspn(name, "/");
-    if (part == 2 && name[0] == '.' && name[1] == '.') {
+    if (up && part == 2 && name[0] == '.' && name[1] == '.') {
       while (length > 0 && out[--length] != '/') {
       }
     } else if (part > 0 && !(part == 1 && name[0] == '.')) {
@@ -68,17 +78,28 @@ PathKind kind_of(const char* name, gp::u32& minor) {
   if (strcmp(name, "/dev/kfd") == 0) {
     return PathKind::kfd;
   }
-  if (starts_with(name, kRender)) {
-    char* end = nullptr;
-    minor = static_cast<gp::u32>(strtoul(name + sizeof(kRender) - 1, &end, 10));
-    return *end == '\0' ? PathKind::render : PathKind::tree;
-  }
-  for (const char* prefix : kGenerated) {
-    if (starts_with(name, prefix)) {
-      return PathKind::generated;
+  for (const char* node : kDrmNodes) {
+    if (starts_with(name, node)) {
+      char* end = nullptr;
+      minor = static_cast<gp::u32>(strtoul(name + strlen(node), &end, 10));
+      return *end == '\0' ? PathKind::render : PathKind::tree;
     }
   }
   return PathKind::tree;
+}
+
+// Whether the tree has what the first parts of the name stand for.
+bool is_in_tree(const char* name, int parts) {
+  const char* end = name;
+  for (int part = 0; part < parts && *end != '\0'; ++part) {
+    end += 1 + strcspn(end + 1, "/");
+  }
+  char place[kMaxDirectory + kMaxName];
+  snprintf(place, sizeof place, "%s%.*s", device()->tree, static_cast<int>(end - name), name);
+  const int saved = errno;
+  const bool found = syscall(SYS_faccessat, AT_FDCWD, place, F_OK) == 0;
+  errno = saved;
+  return found;
 }
 
 bool is_ours(const char* name) {
@@ -87,7 +108,23 @@ bool is_ours(const char* name) {
       return true;
     }
   }
+  for (const auto& shared : kShared) {
+    if (starts_with(name, shared.start)) {
+      return is_in_tree(name, shared.parts);
+    }
+  }
   return false;
+}
+
+// Names of a GPU's files lead through symbolic links. Of the others only /sys/class/kfd/kfd is one,
+// and nobody goes up from there.
+bool leads_through_links(const char* name) {
+  for (const auto& shared : kShared) {
+    if (starts_with(name, shared.start)) {
+      return true;
+    }
+  }
+  return is_within(name, kDrmClass);
 }
 
 // Cheap enough for every open of every program: most names end here.
@@ -104,7 +141,13 @@ bool may_be_ours(const char* name) {
 }  // namespace
 
 bool resolve(const char* name, Path& path) {
-  if (!may_be_ours(name) || !normalize(name, path.name) || !is_ours(path.name)) {
+  if (!may_be_ours(name) || !normalize(name, true, path.name) || !is_ours(path.name)) {
+    return false;
+  }
+  // Where "/x/.." leads is up to the links, as on a real sysfs: amd-smi lists
+  // /sys/class/drm/card0/.. to find the other node of a GPU.
+  if (strstr(name, "/..") != nullptr && leads_through_links(path.name) &&
+      !normalize(name, false, path.name)) {
     return false;
   }
   const Device& here = *device();

@@ -7,11 +7,10 @@
 namespace vgpu::preload {
 
 enum class PathKind {
-  foreign,    // none of ours: leave it alone
-  kfd,        // /dev/kfd
-  render,     // /dev/dri/renderD<minor>
-  generated,  // its text is made by the driver when it is opened
-  tree,       // lies in the runtime directory
+  foreign,  // none of ours: leave it alone
+  kfd,      // /dev/kfd
+  render,   // /dev/dri/renderD<minor>, and the primary node /dev/dri/card<minor>
+  tree,     // lies in the runtime directory; where it is empty the driver makes its text
 };
 
 // No file of the device has a longer one.
@@ -20,7 +19,7 @@ constexpr size_t kMaxName = 256;
 struct Path {
   PathKind kind = PathKind::foreign;
   gp::u32 minor = 0;
-  char name[kMaxName];  // the path as the program means it, without "//", "." and ".."
+  char name[kMaxName];                   // the path as the program means it, without "//" and "."
   char place[kMaxDirectory + kMaxName];  // where it lies in the tree
 };
 

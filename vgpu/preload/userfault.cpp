@@ -8,10 +8,6 @@
 
 #include "preload/raw_syscall.h"
 
-#ifndef UFFD_FEATURE_WP_UNPOPULATED
-#define UFFD_FEATURE_WP_UNPOPULATED (1 << 13)  // Linux 6.4
-#endif
-
 namespace vgpu::preload {
 namespace {
 
@@ -34,9 +30,13 @@ int open_with(int flags, gp::u64 features) {
 }  // namespace
 
 int open_userfault() {
-  constexpr gp::u64 kNeeded = UFFD_FEATURE_PAGEFAULT_FLAG_WP | UFFD_FEATURE_WP_HUGETLBFS_SHMEM;
-  for (const gp::u64 features : {kNeeded | UFFD_FEATURE_WP_UNPOPULATED, kNeeded}) {
-    for (const int flags : {0, UFFD_USER_MODE_ONLY}) {
+  // Linux 5.19, 6.4 and 5.11: the headers may be older than the kernel.
+  constexpr gp::u64 kWpShmem = 1 << 12;        // UFFD_FEATURE_WP_HUGETLBFS_SHMEM
+  constexpr gp::u64 kWpUnpopulated = 1 << 13;  // UFFD_FEATURE_WP_UNPOPULATED
+  constexpr int kUserModeOnly = 1;             // UFFD_USER_MODE_ONLY
+  constexpr gp::u64 kNeeded = UFFD_FEATURE_PAGEFAULT_FLAG_WP | kWpShmem;
+  for (const gp::u64 features : {kNeeded | kWpUnpopulated, kNeeded}) {
+    for (const int flags : {0, kUserModeOnly}) {
       const int fd = open_with(flags, features);
       if (fd >= 0) {
         return fd;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 
@@ -28,7 +29,7 @@ Status write_all(int fd, std::string_view content, const std::string& path) {
 
 }  // namespace
 
-Result<std::string> read_file(const std::string& path) {
+Result<std::string> read_file(const std::string& path, std::size_t most) {
   UniqueFd file;
   do {
     file.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -39,7 +40,7 @@ Result<std::string> read_file(const std::string& path) {
   std::string content;
   char part[65536];
   for (;;) {
-    const ssize_t count = ::read(file.get(), part, sizeof(part));
+    const ssize_t count = ::read(file.get(), part, std::min(sizeof part, most - content.size()));
     if (count == 0) {
       return content;
     }

@@ -8,8 +8,9 @@
 
 namespace gp {
 
-// Files of the kernel, whose size is not known beforehand, can be read too.
-Result<std::string> read_file(const std::string& path);
+// Files of the kernel, whose size is not known beforehand, can be read too. The start of one that
+// is longer than `most`.
+Result<std::string> read_file(const std::string& path, std::size_t most = std::string::npos);
 
 // Readers see the old content or the new, never a part.
 Status write_file(const std::string& path, std::string_view content);

@@ -1,5 +1,7 @@
 #include "base/log.h"
 
+#include <limits.h>
+#include <poll.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -12,6 +14,8 @@ namespace {
 
 std::atomic<int> log_fd{STDERR_FILENO};
 std::atomic<LogLevel> lowest{LogLevel::info};
+
+constexpr std::size_t kLongestLine = PIPE_BUF;
 
 const char* name(LogLevel level) {
   switch (level) {
@@ -47,7 +51,16 @@ void log_line(LogLevel level, std::string_view text) {
   localtime_r(&now.tv_sec, &parts);
   std::string line = fmt::format("{:02}:{:02}:{:02}.{:06} {}: {}\n", parts.tm_hour, parts.tm_min,
                                  parts.tm_sec, now.tv_nsec / 1000, name(level), text);
-  // A log that cannot be written must not stop the program; there is nowhere to report it.
+  // A log that cannot be written must not stop the program; there is nowhere to report it. A pipe
+  // that can be written to takes a line of PIPE_BUF at once.
+  if (line.size() > kLongestLine) {
+    line.resize(kLongestLine - 1);
+    line += '\n';
+  }
+  pollfd writable = {log_fd, POLLOUT, 0};
+  if (::poll(&writable, 1, 0) == 0) {
+    return;
+  }
   [[maybe_unused]] ssize_t written = ::write(log_fd, line.data(), line.size());
 }
 

@@ -13,6 +13,10 @@
 #define SO_PEERPIDFD 77  // Linux 6.5, asm-generic/socket.h
 #endif
 
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83  // Linux 6.16, asm-generic/socket.h
+#endif
+
 namespace gp {
 namespace {
 
@@ -100,8 +104,9 @@ Result<PeerIdentity> identify_peer(int socket) {
   size = sizeof pidfd;
   if (::getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &size) == 0) {
     peer.pidfd.reset(pidfd);
-  } else if (peer.pid > 0) {
-    // Before Linux 6.5. The process is normally still blocked on this very connection.
+  } else if (errno == ENOPROTOOPT && peer.pid > 0) {
+    // Before Linux 6.5. The process has normally not ended yet; should it have, the pid may be
+    // another's, of whoever: what depends on it compares the owners, too.
     peer.pidfd.reset(static_cast<int>(::syscall(SYS_pidfd_open, peer.pid, 0)));
   }
   return peer;
@@ -164,6 +169,32 @@ Result<Received> receive_message(int socket, std::span<u8> buffer) {
     }
   }
   return received;
+}
+
+bool refuse_files(int socket) {
+  const int off = 0;
+  return ::setsockopt(socket, SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof off) == 0;
+}
+
+Result<Received> receive_without_files(int socket, std::span<u8> buffer, bool look_first) {
+  iovec part = {buffer.data(), buffer.size()};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  // Without room for them, descriptors show as MSG_CTRUNC (scm_recv() of the kernel).
+  for (int flags = look_first ? MSG_PEEK : 0;; flags = 0) {
+    ssize_t size = 0;
+    while ((size = ::recvmsg(socket, &message, flags)) < 0) {
+      if (errno != EINTR) {
+        return failure("receive");
+      }
+    }
+    const bool truncated = message.msg_flags & (MSG_TRUNC | MSG_CTRUNC);
+    if (flags == 0 || truncated || size == 0) {
+      return Received{static_cast<std::size_t>(size), truncated, {}};
+    }
+    message.msg_flags = 0;
+  }
 }
 
 }  // namespace gp

@@ -41,4 +41,11 @@ struct Received {
 // Receives one message into `buffer`. Retries when a signal interrupts it.
 Result<Received> receive_message(int socket, std::span<u8> buffer);
 
+// For a socket that nobody is to send descriptors to: they can make whoever closes them wait. Has
+// the kernel refuse them, also for connections that a listener accepts; false before Linux 6.16.
+bool refuse_files(int socket);
+// Receives one message as receive_message() does. One with descriptors is left where it is, if
+// `look_first`, and counts as truncated: to receive it would close them here.
+Result<Received> receive_without_files(int socket, std::span<u8> buffer, bool look_first);
+
 }  // namespace gp

@@ -44,6 +44,32 @@ double nanoseconds_in(std::string_view unit) {
   return 0;
 }
 
+struct Decimal {
+  double number;
+  std::size_t length;  // in characters; 0: there is none
+};
+
+// Not by std::from_chars, which libstdc++ has for doubles since g++ 11 only, nor by strtod, which
+// obeys the locale of whatever program we are in.
+Decimal decimal_at_start(std::string_view text) {
+  double number = 0, divisor = 1;
+  bool has_digits = false, has_point = false;
+  std::size_t length = 0;
+  for (; length < text.size(); ++length) {
+    const char c = text[length];
+    if (c >= '0' && c <= '9') {
+      has_digits = true;
+      number = number * 10 + (c - '0');
+      divisor *= has_point ? 10 : 1;
+    } else if (c == '.' && !has_point) {
+      has_point = true;
+    } else {
+      break;
+    }
+  }
+  return {number / divisor, has_digits ? length : 0};
+}
+
 }  // namespace
 
 Result<u64> parse_size(std::string_view text) {
@@ -62,11 +88,9 @@ Result<u64> parse_size(std::string_view text) {
 }
 
 Result<u64> parse_duration_ns(std::string_view text) {
-  double number = 0;
-  const auto [end, code] =
-      std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
-  const double unit = nanoseconds_in(text.substr(end - text.data()));
-  if (code != std::errc{} || unit == 0 || !std::isfinite(number) || number < 0) {
+  const auto [number, length] = decimal_at_start(text);
+  const double unit = nanoseconds_in(text.substr(length));
+  if (length == 0 || unit == 0 || !std::isfinite(number)) {
     return invalid(text, "a duration")
         .with_hint("write a number and a unit, as in 20ms, 0.5s or 1h");
   }

@@ -39,6 +39,11 @@ Result<Client> Client::connect(const std::string& path) {
     where.resize(where.find('\0'));
   }
   auto socket = connect_to(where);
+  const char* second = path.empty() ? second_socket_path() : nullptr;
+  if (!socket && second != nullptr &&
+      (socket.error().code == ENOENT || socket.error().code == ECONNREFUSED)) {
+    socket = connect_to(second);
+  }
   if (!socket) {
     return std::move(socket.error())
         .with_hint(

@@ -13,8 +13,8 @@ namespace gp::wire {
 
 class Client {
  public:
-  // To `path`, or to where socket_path() says if it is empty. ENOENT and ECONNREFUSED mean that no
-  // daemon runs there.
+  // To `path`, or to where socket_path() and second_socket_path() say if it is empty. ENOENT and
+  // ECONNREFUSED mean that no daemon runs there.
   static Result<Client> connect(const std::string& path = "");
 
   // Sends a message and waits for its `result`; a negative one is an Error with the daemon's words.

@@ -60,14 +60,14 @@ std::optional<Verdict> by_environment(Process& process, const ClassConfig& confi
 }
 
 std::optional<Verdict> by_rules(const Process& process, const ClassConfig& config,
-                                std::string_view cgroup) {
+                                std::string_view cgroup, bool enforced) {
   for (const ClassRule& rule : config.rules) {
     const bool matches =
-        (!rule.uid || rule.uid == process.uid) &&
+        rule.enforce == enforced && (!rule.uid || rule.uid == process.uid) &&
         (rule.cgroup.empty() || cgroup.find(rule.cgroup) != std::string_view::npos) &&
         (rule.command.empty() || process.command.find(rule.command) != std::string::npos);
     if (matches) {
-      return Verdict{rule.work_class, ClassSource::config_rule};
+      return Verdict{rule.work_class, enforced ? ClassSource::enforced : ClassSource::config_rule};
     }
   }
   return std::nullopt;
@@ -142,8 +142,11 @@ void classify(Process& process, const ClassConfig& config, std::optional<std::st
   if (environ) {
     verdict = by_environment(process, config, *environ, warnings);
   }
+  if (const auto enforced = by_rules(process, config, cgroup, true)) {
+    verdict = enforced;
+  }
   if (!verdict) {
-    verdict = by_rules(process, config, cgroup);
+    verdict = by_rules(process, config, cgroup, false);
   }
   if (!verdict) {
     verdict = by_queues(process, config);

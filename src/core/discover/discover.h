@@ -29,6 +29,7 @@ struct ClassRule {
   std::string cgroup{};   // part of a path in /proc/<pid>/cgroup; empty: any
   std::string command{};  // part of the command line; empty: any
   WorkClass work_class = WorkClass::normal;
+  bool enforce = false;  // whatever the process says of itself
 };
 struct ClassConfig {
   u32 online_from = 10;  // priorities online_from..15 are online
@@ -69,10 +70,6 @@ const Process* find_process(const Snapshot& snapshot, pid_t pid);
 
 // Reads /proc/<pid>/stat; ESRCH if there is no such process or it is a zombie.
 Result<ProcessKey> process_key(Os& os, const Paths& paths, pid_t pid);
-
-// Our pid of the process that is `inner` in the pid namespace that `neighbour`, a process of the
-// same container, lives in. ESRCH if there is none.
-Result<pid_t> pid_outside(Os& os, const Paths& paths, pid_t inner, pid_t neighbour);
 
 // Reports queues that appear and vanish, within 100 ms, without debugfs.
 struct QueueEvent {

@@ -22,6 +22,17 @@ std::optional<std::string_view> take_word(std::string_view& text) {
   return word.empty() ? std::nullopt : std::optional(word);
 }
 
+template <class T>
+std::optional<T> take_number(std::string_view& text) {
+  const auto word = take_word(text);
+  return word ? narrow<T>(decimal(*word)) : std::nullopt;
+}
+
+// Of a file that could be read at another time.
+bool is_passing(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOMEM || error == EIO || error == EINTR;
+}
+
 bool is_dead(char state) { return state == 'Z' || state == 'X' || state == 'x'; }
 
 }  // namespace
@@ -52,8 +63,17 @@ ProcessStatus parse_status(std::string_view text) {
   Lines lines(text);
   while (auto line = lines.next()) {
     if (skip(*line, "Uid:")) {
-      const auto real = take_word(*line);
-      result.uid = real ? narrow<uid_t>(decimal(*real)) : std::nullopt;
+      result.uid = take_number<uid_t>(*line);
+      result.effective_uid = take_number<uid_t>(*line);
+    } else if (skip(*line, "Gid:")) {
+      take_word(*line);  // the real one
+      if (const auto effective = take_number<gid_t>(*line)) {
+        result.groups.push_back(*effective);
+      }
+    } else if (skip(*line, "Groups:")) {
+      while (const auto group = take_number<gid_t>(*line)) {
+        result.groups.push_back(*group);
+      }
     } else if (skip(*line, "NSpid:")) {
       while (const auto word = take_word(*line)) {
         const auto pid = narrow<pid_t>(decimal(*word));
@@ -96,6 +116,9 @@ std::string printable_command(std::string_view cmdline) {
 
 Result<ProcessKey> process_key(Os& os, const Paths& paths, pid_t pid) {
   const auto text = os.read_file(path_of(paths.proc, pid, "stat"));
+  if (!text && is_passing(text.error().code)) {
+    return text.error();  // it may well be there
+  }
   const auto stat = text ? parse_stat(*text) : std::nullopt;
   if (!stat || is_dead(stat->state)) {
     return Error{ESRCH, fmt::format("process {}", pid), ""};
@@ -114,10 +137,10 @@ Result<ProcessFacts> read_process(Os& os, const std::string& proc, pid_t pid, bo
       facts.namespace_pid = status.namespace_pids.back();
     }
   }
-  if (const auto text = os.read_file(path_of(proc, pid, "cmdline"))) {
+  if (const auto text = os.read_start(path_of(proc, pid, "cmdline"), kMostCommand)) {
     facts.command = printable_command(*text);
   }
-  if (auto text = os.read_file(path_of(proc, pid, "environ"))) {
+  if (auto text = os.read_start(path_of(proc, pid, "environ"), kMostEnviron)) {
     facts.environ = std::move(*text);
   }
   if (with_cgroup) {

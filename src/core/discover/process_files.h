@@ -22,7 +22,9 @@ std::optional<ProcessStat> parse_stat(std::string_view text);
 
 // /proc/<pid>/status.
 struct ProcessStatus {
-  std::optional<uid_t> uid;           // the real one
+  std::optional<uid_t> uid;  // the real one
+  std::optional<uid_t> effective_uid;
+  std::vector<gid_t> groups;          // the effective one and the supplementary ones
   std::vector<pid_t> namespace_pids;  // NSpid: from the namespace of /proc to the process's own
 };
 ProcessStatus parse_status(std::string_view text);
@@ -33,6 +35,11 @@ std::optional<std::string_view> find_variable(std::string_view environ, std::str
 
 // /proc/<pid>/cmdline as one printable line.
 std::string printable_command(std::string_view cmdline);
+
+// Of what a process may have made long, so much is read: the daemon's loop does it, and a quarter
+// of a megabyte takes it less than a millisecond.
+constexpr std::size_t kMostEnviron = 256 << 10;
+constexpr std::size_t kMostCommand = 4 << 10;
 
 // Everything at once; what may not be read is empty. ESRCH if the process is gone or a zombie, or
 // if its pid was given to another one meanwhile.

@@ -54,7 +54,7 @@ struct Queue {
 };
 
 // Why a process has its class; the strongest that says something wins.
-enum class ClassSource { none, queue_priority, config_rule, environment, run_command };
+enum class ClassSource { none, queue_priority, config_rule, environment, run_command, enforced };
 
 struct GpuUse {
   u32 gpu_id = 0;

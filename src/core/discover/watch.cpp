@@ -161,8 +161,16 @@ class SystemWatch final : public Watch {
       if (stale_.contains(pid)) {
         continue;
       }
-      const std::optional<ProcessKey> key = identify(pid);
+      const Result<ProcessKey> identity = identify(pid);
       auto node = before.extract(pid);
+      if (!identity && identity.error().code != ESRCH) {
+        // Nothing is known of it at the moment: what was known stays, and the next look tells.
+        if (!node.empty()) {
+          known_.insert(std::move(node));
+        }
+        continue;
+      }
+      const std::optional<ProcessKey> key = identity ? std::optional(*identity) : std::nullopt;
       if (!node.empty() && (node.mapped().key != key || node.mapped().ended)) {
         report_all_gone(node.mapped(), events);
         stale_[pid] = node.mapped().directory;
@@ -198,17 +206,19 @@ class SystemWatch final : public Watch {
     return status ? status->inode : 0;
   }
 
-  std::optional<ProcessKey> identify(pid_t pid) {
+  // ESRCH: it has ended; other errors: that cannot be said now.
+  Result<ProcessKey> identify(pid_t pid) {
     if (!paths_.live || !pids_are_ours_) {
       return ProcessKey{pid, 0};
     }
-    if (const auto key = process_key(os_, paths_, pid)) {
-      return *key;
+    Result<ProcessKey> key = process_key(os_, paths_, pid);
+    if (key || key.error().code != ESRCH) {
+      return key;
     }
     if (!are_hidden_) {
       are_hidden_ = processes_are_hidden(os_, paths_);
     }
-    return *are_hidden_ ? std::optional(ProcessKey{pid, 0}) : std::nullopt;
+    return *are_hidden_ ? Result<ProcessKey>(ProcessKey{pid, 0}) : key;
   }
 
   Known meet(const ProcessKey& key) {
@@ -221,7 +231,8 @@ class SystemWatch final : public Watch {
     known.pidfd = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, key.pid, 0)));
     // The pid may have been given to another process before the pidfd was made; and without one
     // only looking tells.
-    const bool is_its = known.pidfd && identify(key.pid) == key;
+    const Result<ProcessKey> now = identify(key.pid);
+    const bool is_its = known.pidfd && now && *now == key;
     if (!is_its || !add(known.pidfd.get(), static_cast<u64>(key.pid))) {
       known.pidfd.reset();
     }

@@ -201,6 +201,11 @@ Status ControlledProcess::detach() {
   return status;
 }
 
+Status ControlledProcess::set_deadline(Clock::time_point deadline) {
+  const std::lock_guard lock(call_mutex_);
+  return attachment_ ? attachment_->set_deadline(deadline) : ok();
+}
+
 UniqueFd ControlledProcess::watch_end() const {
   const std::lock_guard lock(call_mutex_);
   const int fd = attachment_ ? attachment_->gone_fd() : -1;

@@ -59,6 +59,7 @@ class ControlledProcess {
   Result<std::vector<KnownQueue>> queues();
   // Lets go of the process.
   Status detach();
+  Status set_deadline(Clock::time_point deadline);
   // A descriptor that becomes readable when the process, or the program it runs, has gone; empty if
   // it cannot go without us.
   UniqueFd watch_end() const;

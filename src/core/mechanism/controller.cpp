@@ -99,17 +99,29 @@ Status Controller::let_go(const ProcessKey& process) {
 
 Status Controller::extend(LeaseId id, Clock::time_point deadline) {
   TRY(check_deadline(deadline));
+  const Error no_lease{ENOENT, fmt::format("there is no lease {}", id),
+                       "it may have ended by itself"};
   Clock::time_point latest;
+  std::vector<ProcessPtr> processes;
   {
     const std::lock_guard lock(mutex_);
     const auto found = leases_.find(id);
     if (found == leases_.end()) {
-      return Error{ENOENT, fmt::format("there is no lease {}", id), "it may have ended by itself"};
+      return no_lease;
     }
     found->second.deadline = deadline;
     latest = latest_deadline();
+    for (const Held& held : found->second.held) {
+      processes.push_back(held.process);
+    }
   }
   signal_event(wake_event_.get());
+  for (const ProcessPtr& process : processes) {
+    if (!process->set_deadline(latest)) {
+      end_by_itself(id, LeaseEnd::deadline);  // a keeper has waited long enough for us
+      return no_lease;
+    }
+  }
   return set_driver_deadline(latest);
 }
 

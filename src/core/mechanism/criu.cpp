@@ -55,9 +55,15 @@ class PausedProcess final : public Tracee {
       : pid_(pid),
         pidfd_(std::move(pidfd)),
         kfd_(std::move(kfd)),
+        take_over_(options.take_over),
         channel_{kfd_.get(), options.ioctl, options.ioctl_context} {}
 
   Status open() override {
+    if (const int error = take_over_ ? kfd::criu_unpause(channel_) : 0; error < 0) {
+      if (error != -EINVAL) {  // that it is not paused
+        return pause_error(pid_, "cannot unpause", error);
+      }
+    }
     guard_ = TRY(PauseGuard::start(pid_, pidfd_.get(), kfd_.get(), false));
     return ok();
   }
@@ -114,6 +120,7 @@ class PausedProcess final : public Tracee {
  private:
   const pid_t pid_;
   UniqueFd pidfd_, kfd_;
+  const bool take_over_;
   const kfd::Channel channel_;
   std::optional<PauseGuard> guard_;
   std::atomic<bool> paused_{false};  // set by the tracer thread, also when the target has gone

@@ -24,18 +24,10 @@ class DebuggedProcess final : public Tracee {
   DebuggedProcess(UniqueFd kfd, pid_t pid, const AttachOptions& options)
       : kfd_(std::move(kfd)),
         pid_(pid),
-        take_over_(options.take_over),
         channel_{kfd_.get(), options.ioctl, options.ioctl_context} {}
 
   Status open() override {
-    int error = open_debug(session, channel_, pid_);
-    if (error == -EALREADY && take_over_) {
-      // Our ENABLE has made the target ours although it failed (kfd_chardev.c:3027): the kernel
-      // will not end the dead debugger's session any more.
-      error = kfd::debug_disable(channel_, pid_);
-      error = error == 0 ? open_debug(session, channel_, pid_) : error;
-    }
-    if (error < 0) {
+    if (const int error = open_debug(session, channel_, pid_)) {
       return enable_error(pid_, error);
     }
     return check_runtime(pid_, session);
@@ -52,7 +44,6 @@ class DebuggedProcess final : public Tracee {
  private:
   UniqueFd kfd_;
   const pid_t pid_;
-  const bool take_over_;
   const kfd::Channel channel_;
 };
 

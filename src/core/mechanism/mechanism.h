@@ -55,8 +55,8 @@ struct StopOptions {
   // Time running waves get to end by themselves, in 1024 GPU clocks; the hardware takes 1..255.
   // Empty: the driver's default.
   std::optional<u32> grace_1k_clocks;
-  // Until when the caller has started the queues again. A driver that keeps deadlines is told, and
-  // starts them a moment later if the caller has not. Empty: none.
+  // Until when the caller has started the queues again. A driver, or a keeper, that keeps deadlines
+  // is told, and starts them a moment later if the caller has not. Empty: none.
   std::optional<std::chrono::steady_clock::time_point> deadline;
   // Without it the reports of stop_all() may lack queues: who does not look at them saves the time.
   bool report_queues = true;
@@ -88,6 +88,9 @@ class Attachment {
   // with ESRCH. -1: it cannot go without us.
   virtual int gone_fd() const = 0;
   virtual DriverCall last_stop() const = 0;
+  // Another deadline for what is stopped, where the attachment keeps one (StopOptions::deadline).
+  // ETIMEDOUT: it has passed, and the queues run.
+  virtual Status set_deadline(std::chrono::steady_clock::time_point) { return ok(); }
   // Attachments that have the same can be stopped, and started, by one driver call. nullptr: each
   // needs a call of its own.
   virtual Batch* batch() { return nullptr; }
@@ -119,12 +122,15 @@ class KernelSession;
 
 struct AttachOptions {
   bool early_ioctl = false;  // the configuration says that the driver has PREEMPT_QUEUE (0x87)
-  // Whoever debugged the target is known to be dead: should its session still be there, it is ended
-  // first.
+  // `debugger` and `criu` work in a process of their own, which keeps the deadlines of stops though
+  // this one stands still. Where none can be had they work here.
+  bool keeper = false;
+  // `criu`: whoever had paused the target is known to be dead, and so may its pause guard be. If it
+  // is paused still, it is unpaused first.
   bool take_over = false;
   // `kernel`: what its attachments share, so that they can be stopped together; made by
   // make_kernel_session(). Empty: each attachment has one of its own.
-  std::shared_ptr<KernelSession> kernel_session;
+  std::shared_ptr<KernelSession> kernel_session = nullptr;
   // Every driver call goes through this: tests and benchmarks watch, or fail, what is called.
   kfd::IoctlFunction ioctl = kfd::system_ioctl;
   void* ioctl_context = nullptr;

@@ -102,6 +102,16 @@ Result<UniqueFd> open_target(const ProcessKey& key) {
   return pidfd;
 }
 
+// The text of a link is a name in the process's own mount namespace, where anything can have it.
+// The virtual GPU's are no devices: its server knows them.
+static bool is_kfd(Os& os, const std::string& place, const std::string& link) {
+  if (link != "/dev/kfd") {
+    return link == "/memfd:kfd (deleted)";
+  }
+  const auto there = os.status(place), here = os.status("/dev/kfd");
+  return there && here && there->node != 0 && there->node == here->node;
+}
+
 Result<std::vector<int>> kfd_descriptors(pid_t pid) {
   Os& os = system_os();
   const std::string directory = fmt::format("/proc/{}/fd", pid);
@@ -112,8 +122,9 @@ Result<std::vector<int>> kfd_descriptors(pid_t pid) {
   }
   std::vector<int> numbers;
   for (const std::string& name : *names) {
-    const auto link = os.read_link(fmt::format("{}/{}", directory, name));
-    if (link && (*link == "/dev/kfd" || *link == "/memfd:kfd (deleted)")) {
+    const std::string place = fmt::format("{}/{}", directory, name);
+    const auto link = os.read_link(place);
+    if (link && is_kfd(os, place, *link)) {
       numbers.push_back(number_at<int>(name));
     }
   }
@@ -121,7 +132,8 @@ Result<std::vector<int>> kfd_descriptors(pid_t pid) {
 }
 
 Result<UniqueFd> copy_descriptor(pid_t pid, int pidfd, int number) {
-  UniqueFd fd(static_cast<int>(::syscall(SYS_pidfd_getfd, pidfd, number, 0)));
+  constexpr long kPidfdGetfd = 438;  // SYS_pidfd_getfd, which old headers do not have
+  UniqueFd fd(static_cast<int>(::syscall(kPidfdGetfd, pidfd, number, 0)));
   if (!fd) {
     return Error{errno, fmt::format("cannot get /dev/kfd of {}", describe_process(pid)),
                  "it needs CAP_SYS_PTRACE, or the same user"};

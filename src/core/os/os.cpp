@@ -41,6 +41,9 @@ Result<UniqueFd> open_path(const std::string& path, int flags) {
 class SystemOs final : public Os {
  public:
   Result<std::string> read_file(const std::string& path) override { return gp::read_file(path); }
+  Result<std::string> read_start(const std::string& path, std::size_t most) override {
+    return gp::read_file(path, most);
+  }
 
   Result<std::vector<std::string>> list_directory(const std::string& path) override {
     DIR* directory = ::opendir(path.c_str());
@@ -89,6 +92,7 @@ class SystemOs final : public Os {
                       .uid = file.st_uid,
                       .gid = file.st_gid,
                       .device = file.st_dev,
+                      .node = S_ISCHR(file.st_mode) ? file.st_rdev : 0,
                       .inode = file.st_ino,
                       .is_sysfs = system.f_type == SYSFS_MAGIC};
   }

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,12 @@ class Os {
 
   // The whole file. Virtual files change while they are read: the result is one pass over them.
   virtual Result<std::string> read_file(const std::string& path) = 0;
+  // No more than so much of it: for what a stranger may have made long.
+  virtual Result<std::string> read_start(const std::string& path, std::size_t most) {
+    std::string text = TRY(read_file(path));
+    text.resize(std::min(text.size(), most));
+    return text;
+  }
   // Names of the entries, without "." and "..", sorted; numbers by value.
   virtual Result<std::vector<std::string>> list_directory(const std::string& path) = 0;
   virtual Result<std::string> read_link(const std::string& path) = 0;
@@ -28,6 +35,7 @@ class Os {
     uid_t uid = 0;
     gid_t gid = 0;
     u64 device = 0;  // the file system it is on
+    u64 node = 0;    // of a device file: which device it is
     u64 inode = 0;
     bool is_sysfs = false;  // on a real sysfs, whose inode numbers grow in order of creation
   };

@@ -45,19 +45,13 @@ struct JobView {
   u64 earliest_start_ns = 0;             // before this, a start would exceed the bounded rate
   std::optional<u64> latency_target_ns;  // declared by the job
   std::optional<u64> burst_ns;           // how long its bursts of work last, a recent average
-};
-
-// What stopping and starting costs on a node, measured there.
-struct NodeView {
-  u32 gpu_id = 0;
-  u64 stop_ns = 0;  // recent average; 0: nothing measured yet
-  u64 start_ns = 0;
+  std::optional<u64> stop_ns;            // how long it takes to stop it, a recent average
+  u64 linger_ns = 0;  // how long stops for it outlast its work (linger.h); valid if not busy
 };
 
 struct View {
   u64 now_ns = 0;
   std::vector<JobView> jobs;
-  std::vector<NodeView> nodes;
 };
 
 struct Parameters {

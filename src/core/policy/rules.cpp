@@ -18,9 +18,8 @@ bool is_ever_stopped(WorkClass work_class, const Parameters& parameters) {
 }
 
 bool may_claim(u64 now_ns, const Parameters& parameters, const JobView& job) {
-  const u64 longest_linger_ns = std::max(parameters.linger_min_ns, parameters.linger_max_ns);
   return is_busy(job) || (job.busy && job.idle_since_ns != 0 &&
-                          now_ns < later(job.idle_since_ns, longest_linger_ns));
+                          now_ns < later(job.idle_since_ns, longest_linger_ns(parameters)));
 }
 
 bool may_stop(const JobView& claimant, const JobView& victim) {
@@ -32,19 +31,6 @@ bool may_stop(const JobView& claimant, const JobView& victim) {
   }
   return std::find_first_of(claimant.nodes.begin(), claimant.nodes.end(), victim.nodes.begin(),
                             victim.nodes.end()) != claimant.nodes.end();
-}
-
-u64 linger_ns(const View& view, const Parameters& parameters, const JobView& victim) {
-  u64 cost = 0;
-  for (const NodeView& node : view.nodes) {
-    if (std::find(victim.nodes.begin(), victim.nodes.end(), node.gpu_id) != victim.nodes.end()) {
-      cost = std::max(cost, node.stop_ns + node.start_ns);
-    }
-  }
-  if (cost == 0) {
-    cost = parameters.linger_unmeasured_ns;
-  }
-  return std::max(parameters.linger_min_ns, std::min(cost, parameters.linger_max_ns));
 }
 
 u64 ignored_from_ns(const JobView& claimant, const Parameters& parameters) {
@@ -60,7 +46,8 @@ Wish claim(const View& view, const Parameters& parameters, const JobView& claima
   if (!is_down(victim) || !claimant.busy || claimant.idle_since_ns == 0) {
     return {};
   }
-  const u64 until = later(claimant.idle_since_ns, linger_ns(view, parameters, victim));
+  const u64 linger_ns = std::min(claimant.linger_ns, longest_linger_ns(parameters));
+  const u64 until = later(claimant.idle_since_ns, linger_ns);
   return view.now_ns < until ? Wish{true, until} : Wish{};
 }
 

@@ -35,10 +35,10 @@ bool may_be_stopped(const JobView& job, const Parameters& parameters);
 // Whether `claimant` may stop `victim`: another job, on a GPU they share, of an owner it governs.
 bool may_stop(const JobView& claimant, const JobView& victim);
 
-// How long a stop outlasts the claimant's work. What one stop and start cost on the GPUs of the
-// victim is the ski-rental bound: having lingered in vain costs at most as much as a stop that
-// turned out to be needed again at once.
-u64 linger_ns(const View& view, const Parameters& parameters, const JobView& victim);
+// The longest that a stop may outlast the work it is for.
+inline u64 longest_linger_ns(const Parameters& parameters) {
+  return std::max(parameters.linger_min_ns, parameters.linger_max_ns);
+}
 
 // When a busy job that completes nothing stops counting.
 u64 ignored_from_ns(const JobView& claimant, const Parameters& parameters);

@@ -14,22 +14,11 @@
 namespace gp::policy {
 namespace {
 
-u64 stop_cost_ns(const View& view, const JobView& victim) {
-  u64 cost = 0;
-  for (const NodeView& node : view.nodes) {
-    if (std::find(victim.nodes.begin(), victim.nodes.end(), node.gpu_id) != victim.nodes.end()) {
-      cost = std::max(cost, node.stop_ns);
-    }
-  }
-  return cost;
-}
-
-u64 last_moment_ns(const View& view, const Parameters& parameters, const JobView& claimant,
-                   const JobView& victim) {
+u64 last_moment_ns(const Parameters& parameters, const JobView& claimant, const JobView& victim) {
   if (!claimant.latency_target_ns || !claimant.burst_ns) {
     return 0;
   }
-  const double needed = static_cast<double>(stop_cost_ns(view, victim)) +
+  const double needed = static_cast<double>(victim.stop_ns.value_or(0)) +
                         parameters.slo_margin * static_cast<double>(*claimant.burst_ns);
   const double spare = static_cast<double>(*claimant.latency_target_ns) - needed;
   return spare <= 0 ? 0 : later(claimant.busy_since_ns, static_cast<u64>(spare));
@@ -41,7 +30,7 @@ Wish slo_wish(const View& view, const Parameters& parameters, const JobView& cla
   if (!wish.stop || is_down(victim)) {
     return wish;
   }
-  const u64 last_moment = last_moment_ns(view, parameters, claimant, victim);
+  const u64 last_moment = last_moment_ns(parameters, claimant, victim);
   return view.now_ns < last_moment ? Wish{false, last_moment} : wish;
 }
 

@@ -1,10 +1,18 @@
 // What is due by time alone, the view that the policy gets, and what its decision brings about.
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "base/log.h"
+#include "policy/rules.h"
 #include "sched/engine.h"
 
 namespace gp::sched {
+namespace {
+
+constexpr double kPriceHalfLifeNs = 1e9;
+
+}  // namespace
 
 using policy::JobState;
 
@@ -107,16 +115,61 @@ void Engine::view_activity(const Job& job, policy::JobView& view) {
   }
 }
 
-void Engine::measure_bursts(u64 now_ns, Job& job, const policy::JobView& view) {
+// Its bursts of work, and the gaps between them.
+void Engine::follow_activity(u64 now_ns, Job& job, const policy::JobView& view) {
   const bool busy = view.busy.value_or(false);
   if (busy != job.was_busy) {
     note(now_ns, busy ? TraceKind::busy : TraceKind::idle, job);
     if (!busy && view.idle_since_ns > job.was_busy_since_ns) {
       job.burst_ns.add(view.idle_since_ns - job.was_busy_since_ns);
     }
+    if (busy && job.was_idle_since_ns != 0 && view.busy_since_ns > job.was_idle_since_ns) {
+      job.linger.gap_ended(view.busy_since_ns - job.was_idle_since_ns);
+    }
+    job.linger_due = !busy;
     job.was_busy = busy;
   }
   job.was_busy_since_ns = view.busy_since_ns;
+  job.was_idle_since_ns = view.idle_since_ns;
+}
+
+// Of a job that has not been stopped and started yet, what its GPUs have seen; empty before that.
+std::optional<policy::StopCost> Engine::stop_cost(const Job& job) const {
+  std::optional<u64> stop_ns = job.stop_ns.value(), start_ns = job.start_ns.value();
+  for (const u32 gpu_id : job.nodes) {
+    const auto node = nodes_.find(gpu_id);
+    if (node != nodes_.end()) {
+      stop_ns = stop_ns ? stop_ns : node->second.stop_ns.value();
+      start_ns = start_ns ? start_ns : node->second.start_ns.value();
+    }
+  }
+  return stop_ns && start_ns ? std::optional(policy::StopCost{*stop_ns, *start_ns}) : std::nullopt;
+}
+
+// They are stopped and started at the same time: the slowest counts, which may have waited for the
+// others in the driver.
+//
+// While a job is stopped nothing new is measured. So that one slow stop, the first perhaps, does
+// not keep a job stopped for as long as online work comes back soon, what was measured counts half
+// with every second that the stop has lasted. A price that is high for a reason is tried again
+// after some seconds, and found to be so.
+std::optional<policy::StopCost> Engine::cost_of_stops_for(const policy::JobView& claimant) const {
+  const auto faded = [](u64 cost_ns, u64 age_ns) {
+    return static_cast<u64>(static_cast<double>(cost_ns) *
+                            std::exp2(-static_cast<double>(age_ns) / kPriceHalfLifeNs));
+  };
+  std::optional<policy::StopCost> all;
+  for (std::size_t i = 0; i < viewed_.size(); ++i) {
+    const policy::JobView& victim = view_.jobs[i];
+    const bool counts = policy::is_down(victim) && policy::may_stop(claimant, victim);
+    if (const auto one = counts ? stop_cost(*viewed_[i]) : std::nullopt) {
+      const u64 age_ns = view_.now_ns - std::min(view_.now_ns, victim.state_since_ns);
+      all = all.value_or(policy::StopCost{});
+      all->stop_ns = std::max(all->stop_ns, faded(one->stop_ns, age_ns));
+      all->start_ns = std::max(all->start_ns, faded(one->start_ns, age_ns));
+    }
+  }
+  return all;
 }
 
 bool Engine::is_stoppable(const Job& job) const {
@@ -148,14 +201,9 @@ void Engine::view_job(u64 now_ns, const Job& job, policy::JobView& view) const {
   view.latency_target_ns = job.latency_target_ns;
   view_activity(job, view);
   view.burst_ns = job.burst_ns.value();
-}
-
-void Engine::view_nodes(policy::View& view) const {
-  view.nodes.clear();
-  for (const auto& [gpu_id, node] : nodes_) {
-    view.nodes.push_back(
-        {gpu_id, node.stop_ns.value().value_or(0), node.start_ns.value().value_or(0)});
-  }
+  view.linger_ns = job.linger.planned().ns;
+  const auto cost = stop_cost(job);
+  view.stop_ns = cost ? std::optional(cost->stop_ns) : std::nullopt;
 }
 
 void Engine::build_view(u64 now_ns) {
@@ -166,10 +214,16 @@ void Engine::build_view(u64 now_ns) {
   for (std::size_t i = 0; i < viewed_.size(); ++i) {
     policy::JobView& view = view_.jobs[i];
     view_job(now_ns, *viewed_[i], view);
-    measure_bursts(now_ns, *viewed_[i], view);
+    follow_activity(now_ns, *viewed_[i], view);
     view.burst_ns = viewed_[i]->burst_ns.value();
   }
-  view_nodes(view_);
+  for (std::size_t i = 0; i < viewed_.size(); ++i) {
+    Job& job = *viewed_[i];
+    if (std::exchange(job.linger_due, false)) {
+      job.linger.plan(settings_.parameters, cost_of_stops_for(view_.jobs[i]));
+      view_.jobs[i].linger_ns = job.linger.planned().ns;
+    }
+  }
 }
 
 policy::View Engine::view_of_all(u64 now_ns) const {
@@ -180,7 +234,6 @@ policy::View Engine::view_of_all(u64 now_ns) const {
       view_job(now_ns, job, view.jobs.emplace_back());
     }
   }
-  view_nodes(view);
   return view;
 }
 
@@ -208,6 +261,7 @@ void Engine::put_down(u64 now_ns, Job& job) {
   index_.attend(job);
   job.down = true;
   job.arrived = false;
+  job.arrival_due = true;
   job.since_ns = now_ns;
   job.notice_ns = notice_ns_;
   ++job.preemptions;
@@ -220,6 +274,7 @@ void Engine::let_up(u64 now_ns, Job& job) {
   index_.attend(job);
   job.down = false;
   job.arrived = false;
+  job.arrival_due = true;
   job.log_due = true;
   job.previous_stop_ns = now_ns - job.since_ns;
   job.stopped_total_ns += job.previous_stop_ns;

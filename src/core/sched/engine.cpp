@@ -106,7 +106,7 @@ void Engine::set_facts(u64 now_ns, ProcessId id, const ProcessFacts& facts) {
   if (process == nullptr) {
     return;
   }
-  const bool other_job = process->facts.job != facts.job;
+  const bool other_job = process->facts.job != facts.job || process->facts.uid != facts.uid;
   if (other_job) {
     leave_job(now_ns, *process);
   }
@@ -169,6 +169,7 @@ void Engine::agent_joined(u64 now_ns, ProcessId id, MechanismSet abilities) {
     process->overdue_starts = activity->overdue_starts;
   }
   job_of(*process).blocked_until_ns.reset();
+  job_of(*process).error.clear();
   woken(id);
   bring(now_ns, *process);
 }
@@ -239,7 +240,13 @@ void Engine::online_end(u64 now_ns, ProcessId id) {
 void Engine::hold(u64 now_ns, ProcessId id, u64 holder, u64 until_ns) {
   if (Process* process = get(id); process != nullptr && !closed_) {
     Job& job = job_of(*process);
-    job.holds.push_back({holder, until_ns});
+    const auto held = std::find_if(job.holds.begin(), job.holds.end(),
+                                   [&](const Hold& hold) { return hold.holder == holder; });
+    if (held != job.holds.end()) {
+      held->until_ns = std::max(held->until_ns, until_ns);
+    } else {
+      job.holds.push_back({holder, until_ns});
+    }
     index_.attend(job);
     if (!job.down) {
       put_down(now_ns, job);

@@ -65,7 +65,7 @@ class Engine {
   // ---- events: processes ----
   ProcessId add_process(u64 now_ns, const ProcessFacts& facts);
   void remove_process(u64 now_ns, ProcessId id);
-  // Another class, priority or job than before.
+  // Another class, priority, job or owner than before.
   void set_facts(u64 now_ns, ProcessId id, const ProcessFacts& facts);
   void agent_joined(u64 now_ns, ProcessId id, MechanismSet abilities);
   // The connection has ended but the process has not: what its agent had stopped runs again.
@@ -132,7 +132,9 @@ class Engine {
   void job_failed(u64 now_ns, Job& job, const std::string& reason, int error);
   void set_running(Process& process);
   void check_job(u64 now_ns, Job& job);
+  bool may_log(u64 now_ns);
   void log_preemption(u64 now_ns, const Job& job);
+  NodeRecord* node_of(u32 gpu_id);
   void measure_stop(u64 now_ns, Process& process, const Answer& answer);
   std::optional<Mechanism> best_mechanism(const Process& process) const;
   bool is_available(const Process& process, Mechanism mechanism) const;
@@ -145,9 +147,10 @@ class Engine {
   void extend_lease(u64 now_ns, Process& process);
   void build_view(u64 now_ns);
   void view_job(u64 now_ns, const Job& job, policy::JobView& view) const;
-  void view_nodes(policy::View& view) const;
   static void view_activity(const Job& job, policy::JobView& view);
-  void measure_bursts(u64 now_ns, Job& job, const policy::JobView& view);
+  void follow_activity(u64 now_ns, Job& job, const policy::JobView& view);
+  std::optional<policy::StopCost> stop_cost(const Job& job) const;
+  std::optional<policy::StopCost> cost_of_stops_for(const policy::JobView& claimant) const;
   bool is_stoppable(const Job& job) const;
   bool is_at_rest(u64 now_ns, const Job& job) const;
   Job& viewed_job(JobId id) const;

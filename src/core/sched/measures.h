@@ -1,8 +1,9 @@
-// What the engine measures: averages of costs, how long each step of a preemption takes, and how
-// often a job may be stopped.
+// What the engine measures: what is usual of late, how long each step of a preemption takes, and
+// how often a job may be stopped.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "base/histogram.h"
@@ -18,6 +19,26 @@ class Average {
 
  private:
   std::optional<u64> value_;
+};
+
+// The median of the last five, the lower of two: a single slow one, the first stop of a process
+// say, is not usual.
+class Usual {
+ public:
+  void add(u64 value) { last_[added_++ % last_.size()] = value; }
+  std::optional<u64> value() const {
+    if (added_ == 0) {
+      return std::nullopt;
+    }
+    std::array<u64, 5> sorted = last_;
+    const auto end = sorted.begin() + std::min<u64>(added_, sorted.size());
+    std::sort(sorted.begin(), end);
+    return sorted[(end - sorted.begin() - 1) / 2];
+  }
+
+ private:
+  std::array<u64, 5> last_{};
+  u64 added_ = 0;
 };
 
 // The steps from an online process's first packet to offline queues off the hardware, in

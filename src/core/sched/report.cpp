@@ -61,6 +61,7 @@ JobReport report_job(const Job& job, u64 now_ns) {
     report.name = fmt::format("pid-{}", job.processes.front()->facts.key.pid);
   }
   report.owner = job.owner;
+  report.governs_others = job.governs_others;
   report.work_class = job.work_class;
   report.priority = job.priority;
   report.state = state_name(job);
@@ -73,6 +74,12 @@ JobReport report_job(const Job& job, u64 now_ns) {
   report.stopped_total_ns = job.stopped_total_ns + (job.down ? now_ns - job.since_ns : 0);
   report.last_stop_ns = job.last_stop_ns;
   report.last_start_ns = job.last_start_ns;
+  if (job.was_idle_since_ns != 0) {
+    report.linger = job.linger.planned();
+  }
+  report.gaps = job.linger.gaps().total();
+  report.gap_p50_ns = job.linger.gaps().quantile_ns(0.5);
+  report.gap_p90_ns = job.linger.gaps().quantile_ns(0.9);
   return report;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "discover/snapshot.h"
+#include "policy/linger.h"
 #include "policy/policy.h"
 
 namespace gp::sched {
@@ -29,6 +30,7 @@ struct JobReport {
   policy::JobId id = 0;
   std::string name;
   uid_t owner = 0;
+  bool governs_others = false;
   WorkClass work_class = WorkClass::normal;
   u32 priority = 7;
   std::string state;
@@ -43,6 +45,11 @@ struct JobReport {
   u64 preemptions = 0, failures = 0;
   u64 stopped_total_ns = 0;
   std::optional<u64> last_stop_ns, last_start_ns;
+  // How long stops for it outlast its work, and the gaps between its bursts of work. Empty if it
+  // has had none.
+  std::optional<policy::LingerPlan> linger;
+  u32 gaps = 0;
+  std::optional<u64> gap_p50_ns, gap_p90_ns;
 };
 
 struct NodeReport {

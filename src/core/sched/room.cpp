@@ -13,7 +13,8 @@ class Slots {
       for (const auto& [gpu_id, count] : job.queues) {
         used_[gpu_id] += job.down ? 0 : count;
         if (job.online && count != 0) {
-          wanted_.insert(gpu_id);
+          wanted_[gpu_id].insert(job.owner);
+          wanted_by_all_[gpu_id] |= job.governs_others;
         }
       }
     }
@@ -21,19 +22,24 @@ class Slots {
   void take(const RoomJob& job) { change(job, 1); }
   void give(const RoomJob& job) { change(job, -1); }
 
-  bool is_short(u32 gpu_id) const {
+  bool is_short(u32 gpu_id, uid_t owner) const {
     const auto slots = view_.slots.find(gpu_id);
     const auto used = used_.find(gpu_id);
-    return wanted_.contains(gpu_id) && slots != view_.slots.end() && used != used_.end() &&
+    return is_wanted(gpu_id, owner) && slots != view_.slots.end() && used != used_.end() &&
            used->second + view_.reserve > slots->second;
   }
   bool short_somewhere(const RoomJob& job) const {
-    return std::any_of(job.queues.begin(), job.queues.end(), [this](const auto& queues) {
-      return queues.second != 0 && is_short(queues.first);
+    return std::any_of(job.queues.begin(), job.queues.end(), [&](const auto& queues) {
+      return queues.second != 0 && is_short(queues.first, job.owner);
     });
   }
 
  private:
+  // By whoever may stop jobs of this owner.
+  bool is_wanted(u32 gpu_id, uid_t owner) const {
+    const auto wanted = wanted_.find(gpu_id);
+    return wanted != wanted_.end() && (wanted_by_all_.at(gpu_id) || wanted->second.contains(owner));
+  }
   void change(const RoomJob& job, i64 sign) {
     for (const auto& [gpu_id, count] : job.queues) {
       used_[gpu_id] += sign * static_cast<i64>(count);
@@ -42,7 +48,8 @@ class Slots {
 
   const RoomView& view_;
   std::map<u32, i64> used_;
-  std::set<u32> wanted_;  // where an online job has queues
+  std::map<u32, std::set<uid_t>> wanted_;  // where an online job has queues, by its owner
+  std::map<u32, bool> wanted_by_all_;      // also by one that may stop jobs of others
 };
 
 bool is_busy(const RoomJob& job) { return job.busy.value_or(true); }

@@ -15,6 +15,8 @@ namespace gp::sched {
 
 struct RoomJob {
   policy::JobId id = 0;
+  uid_t owner = 0;
+  bool governs_others = false;  // its owner may stop jobs of others
   bool online = false;
   bool may_be_stopped = false;
   bool down = false;          // its queues have no slots now
@@ -37,8 +39,9 @@ struct RoomDecision {
   std::optional<u64> look_again_ns;  // when a job that is in the way will have been idle for long
 };
 
-// Jobs give room only where an online job has queues and slots are short; the longest idle first,
-// no more than needed. They get it back when they have work, or when there is room for them.
+// Jobs give room only where an online job that may stop them has queues and slots are short; the
+// longest idle first, no more than needed. They get it back when they have work, or when there is
+// room for them.
 RoomDecision make_room(const RoomView& view);
 
 }  // namespace gp::sched

@@ -56,6 +56,8 @@ RoomView Engine::view_room(u64 now_ns) const {
     view_activity(job, activity);
     RoomJob entry;
     entry.id = id;
+    entry.owner = job.owner;
+    entry.governs_others = job.governs_others;
     entry.online = job.work_class == WorkClass::online;
     entry.may_be_stopped =
         job.work_class == WorkClass::offline && job.holds.empty() && is_stoppable(job);

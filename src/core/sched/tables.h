@@ -10,6 +10,7 @@
 
 #include "discover/snapshot.h"
 #include "model/mechanism.h"
+#include "policy/linger.h"
 #include "policy/policy.h"
 #include "sched/measures.h"
 
@@ -127,10 +128,11 @@ struct Job {
   std::vector<u32> nodes;  // sorted
   std::optional<u64> latency_target_ns;
 
-  bool attended = false;  // JobIndex: not at rest
-  bool down = false;      // wanted stopped
-  bool arrived = true;    // all processes are where `down` wants them
-  u64 since_ns = 0;       // since when `down` is what it is
+  bool attended = false;     // JobIndex: not at rest
+  bool down = false;         // wanted stopped
+  bool arrived = true;       // all processes are where `down` wants them
+  u64 since_ns = 0;          // since when `down` is what it is
+  bool arrival_due = false;  // the arrival that `since_ns` is the decision for: it is measured
   u64 previous_stop_ns = 0;
   bool log_due = false;          // a preemption ends that the log has no line of yet
   std::optional<u64> notice_ns;  // the beginning of the online work that this stop is for
@@ -145,8 +147,11 @@ struct Job {
   }
 
   bool was_busy = false;
-  u64 was_busy_since_ns = 0;
+  u64 was_busy_since_ns = 0, was_idle_since_ns = 0;
   Average burst_ns;
+  policy::Linger linger;    // of stops that are made for it
+  bool linger_due = false;  // it has gone idle, and the linger is not planned yet
+  Usual stop_ns, start_ns;  // from a decision until all its processes have followed
 
   u64 preemptions = 0, failures = 0;
   u64 stopped_total_ns = 0;                        // without the present stop
@@ -161,7 +166,7 @@ struct NodeFacts {
 
 struct NodeRecord {
   NodeFacts facts;
-  Average stop_ns, start_ns;
+  Usual stop_ns, start_ns;
   bool warned = false;
 };
 

@@ -11,6 +11,16 @@
 #include "sched/engine.h"
 
 namespace gp::sched {
+namespace {
+
+// Another debugger will let go of the process some day, an agent or the driver answer, memory and
+// descriptors be free again. What a process may not, it will not.
+bool may_pass(int error) {
+  constexpr int kPassing[] = {EBUSY, ETIMEDOUT, EINTR, EAGAIN, ENOMEM, ENFILE, EMFILE, EIO};
+  return std::find(std::begin(kPassing), std::end(kPassing), error) != std::end(kPassing);
+}
+
+}  // namespace
 
 bool Engine::is_available(const Process& process, Mechanism mechanism) const {
   if (!settings_.mechanisms.has(mechanism) || process.failures[mechanism].error != 0) {
@@ -118,11 +128,6 @@ void Engine::answered(u64 now_ns, ProcessId id, const Answer& answer) {
     if (answer.error != 0) {
       mechanism_failed(now_ns, *process, process->mechanism, answer.error, answer.reason);
       bring(now_ns, *process);
-      if (answer.error == EBUSY && !best_mechanism(*process)) {
-        // Another debugger has it, and will let go of it some day.
-        job_of(*process).blocked_until_ns = now_ns + settings_.retry_ns;
-        index_.attend(job_of(*process));
-      }
     }
     return;
   }
@@ -153,9 +158,21 @@ void Engine::stop_answered(u64 now_ns, Process& process, const Answer& answer) {
   check_job(now_ns, job_of(process));
 }
 
+// An agent may name any GPU there is not: there are never many.
+NodeRecord* Engine::node_of(u32 gpu_id) {
+  constexpr std::size_t kMostUnknown = 64;
+  const auto found = nodes_.find(gpu_id);
+  if (found != nodes_.end()) {
+    return &found->second;
+  }
+  return nodes_.size() < kMostUnknown ? &nodes_[gpu_id] : nullptr;
+}
+
 void Engine::measure_stop(u64 now_ns, Process& process, const Answer& answer) {
   for (const u32 gpu_id : job_of(process).nodes) {
-    nodes_[gpu_id].stop_ns.add(now_ns - process.decided_ns);
+    if (NodeRecord* node = node_of(gpu_id)) {
+      node->stop_ns.add(now_ns - process.decided_ns);
+    }
   }
   if (answer.driver_enter_ns >= process.decided_ns && answer.driver_enter_ns <= now_ns &&
       answer.driver_leave_ns >= answer.driver_enter_ns && answer.driver_leave_ns <= now_ns) {
@@ -172,14 +189,20 @@ void Engine::measure_stop(u64 now_ns, Process& process, const Answer& answer) {
 void Engine::start_answered(u64 now_ns, Process& process, const Answer& answer) {
   if (answer.error != 0 && answer.error != ESRCH && now_ns < process.deadline_ns) {
     // Not extended any more, it runs at its deadline at the latest; tried again before.
-    log_warning("cannot start process {}: {}", process.facts.key.pid, answer.reason);
+    const std::string error =
+        fmt::format("cannot start process {}: {}", process.facts.key.pid, answer.reason);
+    if (std::exchange(job_of(process).error, error) != error) {
+      log_warning("{}", error);  // once, however often it is tried
+    }
     process.phase = Phase::stopped;
     process.answer_due_ns = std::min(now_ns + settings_.answer_ns, process.deadline_ns);
     return;
   }
   set_running(process);
   for (const u32 gpu_id : job_of(process).nodes) {
-    nodes_[gpu_id].start_ns.add(now_ns - process.decided_ns);
+    if (NodeRecord* node = node_of(gpu_id)) {
+      node->start_ns.add(now_ns - process.decided_ns);
+    }
   }
   note(now_ns, TraceKind::process_started, job_of(process), process.facts.key.pid,
        static_cast<i64>(now_ns - process.decided_ns));
@@ -208,16 +231,27 @@ void Engine::lease_ended(u64 now_ns, ProcessId id) {
 
 void Engine::mechanism_failed(u64 now_ns, Process& process, Mechanism mechanism, int error,
                               const std::string& reason) {
-  log_warning("{} does not work on process {}: {}", info_of(mechanism).name, process.facts.key.pid,
-              reason);
+  if (may_log(now_ns)) {
+    log_warning("{} does not work on process {}: {}", info_of(mechanism).name,
+                process.facts.key.pid, reason);
+  }
   process.failures[mechanism] = {error, reason};
-  note(now_ns, TraceKind::mechanism_failed, job_of(process), process.facts.key.pid, error);
+  Job& job = job_of(process);
+  note(now_ns, TraceKind::mechanism_failed, job, process.facts.key.pid, error);
+  // Nobody would ever ask for a stop again, and so find out that it works now.
+  if (may_pass(error) && !best_mechanism(process)) {
+    job.blocked_until_ns = now_ns + settings_.retry_ns;
+    job.error = reason;
+    index_.attend(job);
+  }
 }
 
 // A job is stopped as a whole or not at all: what of it is stopped already runs again.
 void Engine::job_failed(u64 now_ns, Job& job, const std::string& reason, int error) {
-  log_warning("job {} cannot be stopped: {}", job.name.empty() ? std::to_string(job.id) : job.name,
-              reason);
+  if (may_log(now_ns)) {
+    log_warning("job {} cannot be stopped: {}",
+                job.name.empty() ? std::to_string(job.id) : job.name, reason);
+  }
   note(now_ns, TraceKind::job_failed, job, 0, error);
   job.error = reason;
   ++job.failures;
@@ -260,8 +294,11 @@ void Engine::check_job(u64 now_ns, Job& job) {
     return;
   }
   job.arrived = true;
-  const u64 took = now_ns - job.since_ns;
-  (job.down ? job.last_stop_ns : job.last_start_ns) = took;
+  if (std::exchange(job.arrival_due, false)) {
+    const u64 took = now_ns - job.since_ns;
+    (job.down ? job.last_stop_ns : job.last_start_ns) = took;
+    (job.down ? job.stop_ns : job.start_ns).add(took);
+  }
   if (job.down) {
     job.error.clear();
     if (job.notice_ns && *job.notice_ns <= now_ns) {
@@ -273,14 +310,22 @@ void Engine::check_job(u64 now_ns, Job& job) {
   }
 }
 
-// One line for each, when it is over: nobody waits then. What exceeds the rate is counted.
-void Engine::log_preemption(u64 now_ns, const Job& job) {
+// Anybody can have things fail: the log has room for others.
+bool Engine::may_log(u64 now_ns) {
   constexpr double kLinesPerSecond = 2, kLinesAtOnce = 20;
   if (log_lines_.next_ns(now_ns, kLinesPerSecond, kLinesAtOnce) > now_ns) {
+    return false;
+  }
+  log_lines_.take(now_ns, kLinesPerSecond, kLinesAtOnce);
+  return true;
+}
+
+// One line for each, when it is over: nobody waits then. What exceeds the rate is counted.
+void Engine::log_preemption(u64 now_ns, const Job& job) {
+  if (!may_log(now_ns)) {
     ++unlogged_;
     return;
   }
-  log_lines_.take(now_ns, kLinesPerSecond, kLinesAtOnce);
   const auto stopped = std::find_if(job.processes.begin(), job.processes.end(),
                                     [](const Process* process) { return process->was_stopped; });
   if (stopped == job.processes.end()) {

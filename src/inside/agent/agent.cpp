@@ -3,6 +3,7 @@
 // without the agent.
 #include "agent/agent.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -52,7 +53,9 @@ void refuse(const Refusal& refusal) {
 }
 
 void load(const RootTable* root) {
-  kfd_fd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+  do {
+    kfd_fd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+  } while (kfd_fd < 0 && errno == EINTR);
   if (kfd_fd < 0) {
     return;  // a program without a GPU: there is nothing to stop and nothing to tell
   }

@@ -10,6 +10,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "libc/clock.h"
 
 namespace gp::agent {
@@ -17,7 +19,45 @@ namespace {
 
 constexpr u64 kFirstRetryMs = 5, kLastRetryMs = 1000;
 constexpr int kSendPatienceMs = 500;  // a daemon that does not read for so long has gone for us
-constexpr u32 kMostFiles = 2;
+
+// Whether there are users outside of our user namespace, who then all look the same.
+bool is_in_user_namespace() {
+  char text[64] = {};
+  const int fd = open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC);
+  const ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+  if (fd >= 0) {
+    close(fd);
+  }
+  unsigned inside = 0, outside = 0, count = 0;
+  return size > 0 && sscanf(text, "%u %u %u", &inside, &outside, &count) == 3 &&
+         count != 0xffffffff;
+}
+
+// The queues of this process are stopped at the word of root or of our own user only. Root of the
+// host looks like nobody from inside a user namespace.
+bool is_trusted(int socket) {
+  constexpr uid_t kNobody = 65534;  // /proc/sys/kernel/overflowuid, unless somebody has changed it
+  ucred peer = {};
+  socklen_t size = sizeof peer;
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
+    return false;
+  }
+  return peer.uid == 0 || peer.uid == geteuid() || (peer.uid == kNobody && is_in_user_namespace());
+}
+
+// Whether another try may have a better end though nothing in the directory changes. Refused: bound
+// but not yet listening, or left over from a daemon that died. Others: no memory, no descriptors.
+bool may_pass(int error) {
+  return error != -ENOENT && error != -ENOTDIR && error != -EACCES && error != -EPERM;
+}
+
+void tell_of_distrust(const char* path) {
+  static bool told = false;
+  if (!told) {
+    told = true;
+    dprintf(STDERR_FILENO, "gpreempt: %s is neither root's nor this user's: not used\n", path);
+  }
+}
 
 void close_fd(int& fd) {
   if (fd >= 0) {
@@ -28,37 +68,46 @@ void close_fd(int& fd) {
 
 }  // namespace
 
-bool Link::prepare() { return wire::socket_path(path_, sizeof path_); }
+bool Link::prepare() {
+  const char* second = wire::second_socket_path();
+  snprintf(second_path_, sizeof second_path_, "%s", second != nullptr ? second : "");
+  return wire::socket_path(path_, sizeof path_);
+}
 
 bool Link::try_connect() {
   close_fd(inotify_);
   retry_at_ns_ = kNever;
   // The watch first: a daemon that appears after the attempt must not be missed.
   const bool armed = arm_watch();
-  const int error = connect_once();
+  int error = connect_once(path_);
+  if (error != 0 && second_path_[0] != '\0') {
+    const int second_error = connect_once(second_path_);
+    error = may_pass(error) && second_error != 0 ? error : second_error;
+  }
   if (error == 0) {
     close_fd(inotify_);
     return true;
   }
-  // Refused: bound but not yet listening, or left over from a daemon that died.
-  if (!armed || error == -ECONNREFUSED || error == -EAGAIN) {
-    retry_later();
+  if (!armed || may_pass(error)) {
+    retry_later(armed);
   }
   return false;
 }
 
-// A few tries, further and further apart; then only a change in the directory leads to another.
-void Link::retry_later() {
+// A few tries, further and further apart; then only a change in the directory leads to another, or,
+// where the directory cannot be watched, one try a second: a connect() costs microseconds.
+void Link::retry_later(bool armed) {
   retry_ms_ = retry_ms_ == 0 ? kFirstRetryMs : retry_ms_ * 2;
-  if (retry_ms_ > kLastRetryMs) {
+  if (retry_ms_ > kLastRetryMs && armed) {
     retry_ms_ = 0;
     retry_at_ns_ = kNever;
     return;
   }
+  retry_ms_ = std::min(retry_ms_, kLastRetryMs);
   retry_at_ns_ = monotonic_ns() + retry_ms_ * 1'000'000;
 }
 
-int Link::connect_once() {
+int Link::connect_once(char* path) {
   const int fd = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) {
     return -errno;
@@ -66,18 +115,22 @@ int Link::connect_once() {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
   int directory = -1;
-  if (strlen(path_) < sizeof address.sun_path) {
-    memcpy(address.sun_path, path_, strlen(path_));
-  } else if (char* slash = strrchr(path_, '/')) {
+  if (strlen(path) < sizeof address.sun_path) {
+    memcpy(address.sun_path, path, strlen(path));
+  } else if (char* slash = strrchr(path, '/')) {
     *slash = '\0';
-    directory = open(path_, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    directory = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     *slash = '/';
     snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%.64s", directory,
              slash + 1);
   }
   const int result = connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address);
-  const int error = result == 0 ? 0 : -errno;
+  int error = result == 0 ? 0 : -errno;
   close_fd(directory);
+  if (error == 0 && !is_trusted(fd)) {
+    error = -EPERM;
+    tell_of_distrust(path);
+  }
   if (error == 0) {
     socket_ = fd;
   } else {
@@ -88,11 +141,13 @@ int Link::connect_once() {
 
 bool Link::arm_watch() {
   inotify_ = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-  if (inotify_ < 0) {
-    return false;
-  }
+  return inotify_ >= 0 && watch_directory_of(path_) &&
+         (second_path_[0] == '\0' || watch_directory_of(second_path_));
+}
+
+bool Link::watch_directory_of(const char* path) const {
   char directory[wire::kSocketPathBytes];
-  memcpy(directory, path_, sizeof directory);
+  snprintf(directory, sizeof directory, "%s", path);
   while (char* slash = strrchr(directory, '/')) {
     slash[slash == directory ? 1 : 0] = '\0';
     constexpr u32 kEvents = IN_CREATE | IN_MOVED_TO | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF;
@@ -120,8 +175,7 @@ void Link::disconnect(bool was_good) {
     retry_at_ns_ = 0;
     return;
   }
-  arm_watch();
-  retry_later();
+  retry_later(arm_watch());
 }
 
 void Link::close_all() {
@@ -129,23 +183,9 @@ void Link::close_all() {
   close_fd(inotify_);
 }
 
-int Link::send(const wire::Header& message, const int* files, u32 file_count) const {
-  iovec part = {const_cast<wire::Header*>(&message), message.size};
-  alignas(cmsghdr) char room[CMSG_SPACE(kMostFiles * sizeof(int))] = {};
-  msghdr packet = {};
-  packet.msg_iov = &part;
-  packet.msg_iovlen = 1;
-  if (file_count > 0) {
-    packet.msg_control = room;
-    packet.msg_controllen = CMSG_SPACE(file_count * sizeof(int));
-    cmsghdr* header = CMSG_FIRSTHDR(&packet);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(file_count * sizeof(int));
-    memcpy(CMSG_DATA(header), files, file_count * sizeof(int));
-  }
+int Link::send(const wire::Header& message) const {
   for (;;) {
-    if (sendmsg(socket_, &packet, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) {
+    if (::send(socket_, &message, message.size, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) {
       return 0;
     }
     pollfd writable = {socket_, POLLOUT, 0};
@@ -158,10 +198,22 @@ int Link::send(const wire::Header& message, const int* files, u32 file_count) co
   }
 }
 
-int Link::receive(void* buffer, u32 bytes) const {
-  const ssize_t size = recv(socket_, buffer, bytes, MSG_DONTWAIT | MSG_TRUNC);
+int Link::receive(void* buffer, u32 bytes, int (&files)[2]) const {
+  iovec part = {buffer, bytes};
+  alignas(cmsghdr) char room[CMSG_SPACE(sizeof files)] = {};
+  msghdr packet = {};
+  packet.msg_iov = &part;
+  packet.msg_iovlen = 1;
+  packet.msg_control = room;
+  packet.msg_controllen = sizeof room;
+  files[0] = files[1] = -1;
+  const ssize_t size = recvmsg(socket_, &packet, MSG_DONTWAIT | MSG_TRUNC | MSG_CMSG_CLOEXEC);
   if (size <= 0) {
     return size == 0 || errno == ECONNRESET ? 0 : -errno;
+  }
+  const cmsghdr* sent = CMSG_FIRSTHDR(&packet);
+  if (sent != nullptr && sent->cmsg_level == SOL_SOCKET && sent->cmsg_type == SCM_RIGHTS) {
+    memcpy(files, CMSG_DATA(sent), sent->cmsg_len - CMSG_LEN(0));
   }
   wire::Header header;
   if (static_cast<size_t>(size) < sizeof header || size > static_cast<ssize_t>(bytes)) {

@@ -2,7 +2,8 @@
 //
 // Nothing is polled. Without a daemon the thread sleeps on an inotify watch of the socket's
 // directory, or of the nearest ancestor that exists. Only in the moment between bind() and listen()
-// of a daemon that is starting are a few attempts made in a row.
+// of a daemon that is starting are a few attempts made in a row. Where the watch is refused (there
+// is a limit of inotify instances per user) an attempt is made every second.
 #pragma once
 
 #include "wire/socket_path.h"
@@ -29,18 +30,20 @@ class Link {
   u64 retry_at_ns() const { return retry_at_ns_; }
   static constexpr u64 kNever = ~u64{0};
 
-  // One message, with the files of a hello. -errno: the daemon does not read or has gone.
-  int send(const wire::Header& message, const int* files = nullptr, u32 file_count = 0) const;
+  // -errno: the daemon does not read or has gone.
+  int send(const wire::Header& message) const;
   // One message into `buffer`: its size, 0 at the end of the connection, -EAGAIN if there is none,
-  // -EBADMSG if it is none of ours.
-  int receive(void* buffer, u32 bytes) const;
+  // -EBADMSG if it is none of ours. The files of a welcome, or -1, are the caller's to close.
+  int receive(void* buffer, u32 bytes, int (&files)[2]) const;
 
  private:
-  int connect_once();
+  int connect_once(char* path);
   bool arm_watch();
-  void retry_later();
+  bool watch_directory_of(const char* path) const;
+  void retry_later(bool armed);
 
   char path_[wire::kSocketPathBytes] = {};
+  char second_path_[64] = {};  // the system's daemon, tried when the user has none; empty: not
   int socket_ = -1;
   int inotify_ = -1;
   u64 retry_ms_ = 0;  // the wait before the next try

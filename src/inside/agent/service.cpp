@@ -26,6 +26,8 @@ constinit Service service;
 namespace {
 
 constexpr u64 kDefaultLeaseNs = 2'000'000'000;
+constexpr u32 kMostUnshared = 5;
+constexpr u64 kLongestLeaseNs = 60'000'000'000;  // as of `lease` in the configuration
 
 void close_fd(int& fd) {
   if (fd >= 0) {
@@ -39,9 +41,8 @@ void close_fd(int& fd) {
 void Service::start(const kfd::Channel& channel) {
   if (!running_) {
     refusal_ = {};
-    if (!make_shared_page()) {
-      snprintf(refusal_.text, sizeof refusal_.text,
-               "no memory can be shared with gpreemptd (memfd_create and mmap): %s",
+    if (!make_page()) {
+      snprintf(refusal_.text, sizeof refusal_.text, "no memory for its page (mmap and eventfd): %s",
                strerror(errno));
     }
     start_thread_of(channel);
@@ -79,23 +80,41 @@ void Service::start_thread_of(const kfd::Channel& channel) {
   running_ = start_thread(&thread_, thread_main, this) == 0;
 }
 
-// Sealed: nobody can shrink it under the daemon's feet.
-bool Service::make_shared_page() {
-  close_fd(page_fd_);
+bool Service::make_page() {
   close_fd(wake_fd_);
-  page_fd_ = memfd_create("gpreempt-page", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   wake_fd_ = make_event();
-  if (page_fd_ < 0 || wake_fd_ < 0 || ftruncate(page_fd_, wire::kPageBytes) != 0 ||
-      fcntl(page_fd_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
-    return false;
-  }
-  void* memory = mmap(nullptr, wire::kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, page_fd_, 0);
-  if (memory == MAP_FAILED) {
+  void* memory =
+      mmap(nullptr, wire::kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (wake_fd_ < 0 || memory == MAP_FAILED) {
     return false;
   }
   page_ = new (memory) wire::Page;
   page_->pid = static_cast<u32>(getpid());
   return true;
+}
+
+// The threads of the program use both all the time: address and number stay as they are, what is
+// behind them is exchanged in one go. The watcher tells the new page of work under way.
+bool Service::adopt(int page, int wake) const {
+  const int seals = fcntl(page, F_GET_SEALS);
+  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) {
+    errno = EINVAL;
+    return false;
+  }
+  // First where it harms nobody: what fails in place may leave nothing there.
+  void* trial = mmap(nullptr, wire::kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, page, 0);
+  if (trial == MAP_FAILED) {
+    return false;
+  }
+  munmap(trial, wire::kPageBytes);
+  if (mmap(page_, wire::kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, page, 0) ==
+      MAP_FAILED) {
+    return false;
+  }
+  int copied = -1;
+  while ((copied = dup3(wake, wake_fd_, O_CLOEXEC)) < 0 && (errno == EINTR || errno == EBUSY)) {
+  }
+  return copied >= 0;
 }
 
 void Service::kick() const { signal_event(kick_fd_); }
@@ -134,7 +153,7 @@ void Service::run() {
       read_messages();
     }
     if (ready[kDriver].revents != 0) {
-      stopper.handle_events();
+      listen_to_driver();
     }
     check_lease();
   }
@@ -176,8 +195,8 @@ int Service::say_hello() {
     abilities.add(Mechanism::gate);
   }
   hello.abilities = abilities.bits();
-  const int files[] = {page_fd_, wake_fd_};
-  return link_.send(hello.header, files, 2);
+  has_daemons_page_ = false;
+  return link_.send(hello.header);
 }
 
 // The daemon has nothing to answer; the connection stays so that the next daemon is told, too.
@@ -216,13 +235,24 @@ void Service::lose_daemon() {
 
 void Service::read_messages() {
   for (;;) {
-    const int size = link_.receive(message_, sizeof message_);
+    int files[2];
+    const int size = link_.receive(message_, sizeof message_, files);
     if (size == -EAGAIN || size == -EINTR) {
       return;
     }
     wire::Header header;
     if (size > 0) {
       memcpy(&header, message_, sizeof header);
+    }
+    if (!on_files(files)) {
+      // Memory may be short for a moment only: another connection, another page.
+      if (++unshared_ < kMostUnshared) {
+        welcomed_ = false;
+        lose_daemon();
+      } else {
+        refuse_shared_page();
+      }
+      return;
     }
     // A message we do not understand: this is not a daemon we can work with.
     if (size <= 0 || !dispatch(header)) {
@@ -232,13 +262,38 @@ void Service::read_messages() {
   }
 }
 
+// False: they cannot be used.
+bool Service::on_files(int (&files)[2]) {
+  bool good = true;
+  if (files[0] >= 0 && files[1] >= 0 && !has_daemons_page_ && !refused()) {
+    good = has_daemons_page_ = adopt(files[0], files[1]);
+    unshared_ = good ? 0 : unshared_;
+  }
+  const int error = errno;
+  close_fd(files[0]);
+  close_fd(files[1]);
+  errno = error;
+  return good;
+}
+
+// The daemon and people are told, and nothing else is done here any more.
+void Service::refuse_shared_page() {
+  const int error = errno;
+  welcomed_ = true;  // it is a daemon, and is told at once
+  lose_daemon();
+  stopper.stand_down();  // so that it can stop this process from outside
+  snprintf(refusal_.text, sizeof refusal_.text, "no memory can be shared with gpreemptd (mmap): %s",
+           strerror(error));
+  tell_people();
+}
+
 bool Service::dispatch(const wire::Header& header) {
   if (refused()) {
     return false;  // nobody has anything to say to us
   }
   switch (header.kind) {
     case wire::Kind::welcome:
-      if (header.size == sizeof(wire::Welcome)) {
+      if (header.size == sizeof(wire::Welcome) && has_daemons_page_) {
         on_welcome(*reinterpret_cast<const wire::Welcome*>(message_));
         return true;
       }
@@ -264,7 +319,7 @@ bool Service::dispatch(const wire::Header& header) {
 
 void Service::on_welcome(const wire::Welcome& welcome) {
   welcomed_ = true;
-  lease_ns_ = welcome.lease_ns != 0 ? welcome.lease_ns : kDefaultLeaseNs;
+  lease_ns_ = welcome.lease_ns != 0 ? std::min(welcome.lease_ns, kLongestLeaseNs) : kDefaultLeaseNs;
   // What takes long is done now; if it fails, the stop will say why. The other
   // mechanisms need nothing.
   if (welcome.mechanism == static_cast<u32>(Mechanism::self_debug)) {
@@ -288,32 +343,44 @@ void Service::be_prompt(bool wanted) {
   }
 }
 
-// Tells of queues that came or went. A queue must not be destroyed while we ask for its id, and
-// the lock of the stopper comes before that of the queues: hence the copy.
+// Tells of queues that came or went. Those that went first, and then whoever has such a ring now:
+// the daemon knows a queue by its ring, which the next one often gets.
 void Service::announce_queues() {
+  if (!announce_those(QueueState::gone) || !announce_those(QueueState::live)) {
+    lose_daemon();
+  }
+}
+
+// A queue must not be destroyed while we ask for its id, and the lock of the stopper comes before
+// that of the queues: hence the copy.
+bool Service::announce_those(QueueState state) {
   for (u32 i = 0; i < kMostTracked; i++) {
     TrackedQueue copy;
     {
       const Queues::Lock lock(queues);
       if (queues.begin() + i >= queues.end()) {
-        return;
+        return true;
       }
       TrackedQueue& queue = queues.begin()[i];
+      if (queue.state != state) {
+        continue;
+      }
       copy = queue;
-      if (queue.state == QueueState::gone) {
+      if (state == QueueState::gone) {
         queues.release(queue);
+        for (TrackedQueue& other : queues) {
+          other.announced = other.announced && other.ring_base != copy.ring_base;
+        }
       } else {
         queue.announced = true;
       }
     }
-    const bool news = copy.state == QueueState::live
-                          ? !copy.announced
-                          : copy.state == QueueState::gone && copy.announced;
+    const bool news = copy.announced == (state == QueueState::gone);
     if (news && !announce(copy)) {
-      lose_daemon();
-      return;
+      return false;
     }
   }
+  return true;
 }
 
 bool Service::announce(TrackedQueue& queue) {
@@ -353,14 +420,12 @@ void Service::stop(bool join) {
     munmap(page_, wire::kPageBytes);
     page_ = nullptr;
   }
-  close_fd(page_fd_);
   close_fd(wake_fd_);
   close_fd(kick_fd_);
 }
 
 void Service::forget_in_child() {
   link_.close_all();
-  close_fd(page_fd_);
   close_fd(wake_fd_);
   close_fd(kick_fd_);
   running_ = false;

@@ -36,7 +36,10 @@ class Service {
   void start_thread_of(const kfd::Channel& channel);
   bool refused() const { return refusal_.text[0] != '\0'; }
   void tell_people() const;
-  bool make_shared_page();
+  bool make_page();
+  // Takes the daemon's page and eventfd in place of those we have.
+  bool adopt(int page, int wake) const;
+  void refuse_shared_page();
   void run();
   void kick() const;
 
@@ -47,6 +50,7 @@ class Service {
   bool time_to_connect(bool directory_changed) const;
   void read_messages();
   bool dispatch(const wire::Header& header);
+  bool on_files(int (&files)[2]);
   void on_welcome(const wire::Welcome& welcome);
   // Real-time, if permitted: while there is a daemon that will have this thread stop queues.
   void be_prompt(bool wanted);
@@ -56,10 +60,13 @@ class Service {
   StopOutcome set_gate(const GateWindow& window, u64 deadline_ns);
   void answer(u32 sequence, const StopOutcome& outcome, u64 received_ns);
   void announce_queues();
+  bool announce_those(QueueState state);  // false: the daemon has gone
   bool announce(TrackedQueue& queue);
 
   void arm_lease(u64 deadline_ns);
   void check_lease();
+  void listen_to_driver();
+  void tell_that_queues_run();
   int milliseconds_to_next() const;
   StopOutcome start_queues();
 
@@ -71,10 +78,11 @@ class Service {
   bool prompt_ = false, real_time_ = false;
   Refusal refusal_;  // empty: the agent works here
   kfd::Channel channel_;
-  int page_fd_ = -1;
-  int wake_fd_ = -1;  // the daemon's
-  int kick_fd_ = -1;  // our thread's
-  wire::Page* page_ = nullptr;
+  int wake_fd_ = -1;            // the daemon's, once it has sent one
+  int kick_fd_ = -1;            // our thread's
+  wire::Page* page_ = nullptr;  // always at the same address: hooks write to it
+  bool has_daemons_page_ = false;
+  u32 unshared_ = 0;                   // pages in a row that could not be taken
   bool gate_shut_ = false;             // no packet passes: a lease
   u64 lease_ns_ = 0;                   // the longest stop without a word from the daemon
   u64 lease_ends_ns_ = 0;              // 0: nothing is stopped

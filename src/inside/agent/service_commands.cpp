@@ -114,6 +114,19 @@ void Service::check_lease() {
     return;
   }
   start_queues();
+  tell_that_queues_run();
+}
+
+// What was stopped may run because the driver wants it so: a lease has ended, as by time.
+void Service::listen_to_driver() {
+  if (stopper.handle_events()) {
+    start_queues();
+    tell_that_queues_run();
+  }
+}
+
+// Although the daemon has not asked for it.
+void Service::tell_that_queues_run() {
   page_->overdue_starts.fetch_add(1, std::memory_order_release);
   signal_event(wake_fd_);
 }

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <algorithm>
+
 #include "agent/mutex_lock.h"
 #include "libc/clock.h"
 
@@ -141,7 +143,8 @@ StopOutcome Stopper::stop(Mechanism mechanism) {
                       : stop_known();
   outcome.driver_enter_ns = session_.debug.suspend_call.entry_ns;
   outcome.driver_leave_ns = session_.debug.suspend_call.exit_ns;
-  outcome.queues = count_stopped() - before;
+  const u32 after = count_stopped();
+  outcome.queues = after - std::min(before, after);  // less: the driver had started them meanwhile
   holding_ = holding_ || outcome.error == 0;
   return outcome;
 }
@@ -239,9 +242,18 @@ int Stopper::event_fd() {
   return open_ && session_.debug.enabled ? session_.debug.event_read : -1;
 }
 
-int Stopper::handle_events() {
+bool Stopper::handle_events() {
   const MutexLock lock(mutex_);
-  return open_ && session_.debug.enabled ? stop::handle_events(session_.debug) : 0;
+  if (!open_ || !session_.debug.enabled || stop::handle_events(session_.debug) != -EINVAL) {
+    return false;
+  }
+  // The driver has ended the session. We are our own debugger again now rather than at the next
+  // stop; if that fails, the stop says why.
+  stop::close_debug(session_.debug);
+  open_locked(Mechanism::self_debug);
+  const bool held = holding_;
+  holding_ = false;
+  return held;
 }
 
 void Stopper::shut_down() {

@@ -51,7 +51,8 @@ class Stopper {
 
   // The end that becomes readable when the driver has something to say; -1: none.
   int event_fd();
-  int handle_events();
+  // True: the driver has started queues that were stopped, by ending the session.
+  bool handle_events();
 
   // Everything runs, and no stop succeeds any more.
   void shut_down();

@@ -1,5 +1,7 @@
 #include "kfd/calls.h"
 
+#include <errno.h>
+
 #include "kfd/request.h"
 
 namespace gp::kfd {
@@ -101,6 +103,14 @@ int debug_queue_snapshot(const Channel& channel, pid_t pid, u64 clear_mask,
   const int result = debug_call(channel, args);
   *count = args.queue_snapshot.count;
   return result;
+}
+
+// Counting the queues changes nothing. Every operation but ENABLE is refused with EINVAL where
+// nobody debugs.
+int debug_is_enabled(const Channel& channel, pid_t pid) {
+  u32 count = 0;
+  const int result = debug_queue_snapshot(channel, pid, 0, nullptr, &count);
+  return result == -EINVAL ? 0 : result < 0 ? result : 1;
 }
 
 int criu_pause(const Channel& channel) { return criu_call(channel, abi::criu_process_info); }

@@ -39,6 +39,10 @@ int enable_runtime(const Channel& channel);
 // visible in runtime.runtime_state.
 int debug_enable(const Channel& channel, pid_t pid, u64 exception_mask, int event_fd,
                  abi::RuntimeInfo& runtime);
+// Whether somebody debugs the process: 1, 0 or -errno. To be asked before the ENABLE of another
+// process, which makes it the caller's even where it fails with -EALREADY (CH:3027): the end of the
+// caller would then be the end of a session that is not its own.
+int debug_is_enabled(const Channel& channel, pid_t pid);
 // Resumes every queue.
 int debug_disable(const Channel& channel, pid_t pid);
 int debug_send_runtime_event(const Channel& channel, pid_t pid, u64 exception_mask);

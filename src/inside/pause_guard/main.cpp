@@ -7,7 +7,6 @@
 // has gone. The driver then wants us to be the target's ptrace parent (kfd_chardev.c:3307), which
 // the controller was: its death has ended that, or will in a moment.
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,25 +17,12 @@
 #include <unistd.h>
 
 #include "kfd/calls.h"
+#include "pause_guard/own_session.h"
 #include "pause_guard/protocol.h"
 
 namespace {
 
 using namespace gp::pause_guard;
-
-// Its own session: what ends the controller's terminal or process group must not end us, and the
-// controller has no child it does not know of.
-void leave_controller() {
-  if (const pid_t child = fork(); child != 0) {
-    _exit(child < 0 ? 1 : 0);
-  }
-  setsid();
-  // Nobody must wait for the end of a pipe because we hold its other end. Errors are still told.
-  const int nothing = open("/dev/null", O_RDWR);
-  dup2(nothing, STDIN_FILENO);
-  dup2(nothing, STDOUT_FILENO);
-  close_range(kControlFd + kDescriptors, ~0u, 0);
-}
 
 bool is_readable(int fd) {
   pollfd each = {fd, POLLIN, 0};
@@ -85,7 +71,7 @@ int main(int argc, char** argv) {
     fprintf(stderr, "usage: gpreempt-pause-guard PID p|u (started by gpreempt, not by hand)\n");
     return 2;
   }
-  leave_controller();
+  leave_controller(kControlFd + kDescriptors);
   send(kControlFd, &kReady, 1, MSG_NOSIGNAL);
   const int error = watch(argv[2][0] == kPausing) ? unpause(pid) : 0;
   if (error < 0) {

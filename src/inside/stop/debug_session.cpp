@@ -16,8 +16,7 @@ constexpr u32 kStatusBits = abi::kQueueInvalidMask | abi::kQueueErrorMask;
 
 void close_pipe(DebugSession& session) {
   close(session.event_read);
-  close(session.event_write);
-  session.event_read = session.event_write = -1;
+  session.event_read = -1;
 }
 
 int suspend(DebugSession& session, u32 count, u32 grace) {
@@ -150,11 +149,15 @@ int open_debug(DebugSession& session, const kfd::Channel& channel, pid_t pid) {
   session.channel = channel;
   session.pid = pid;
   session.event_read = pipe_ends[0];
-  session.event_write = pipe_ends[1];
   session.holding_all = false;
   session.queues.count = 0;
   session.runtime = {};
-  int error = kfd::debug_enable(channel, pid, kSubscribed, session.event_write, session.runtime);
+  // Somebody else's session stays theirs: see debug_is_enabled().
+  int error = pid != getpid() && kfd::debug_is_enabled(channel, pid) == 1 ? -EALREADY : 0;
+  error = error < 0 ? error
+                    : kfd::debug_enable(channel, pid, kSubscribed, pipe_ends[1], session.runtime);
+  // The driver has its own reference by now. With the last one the pipe ends, which shows.
+  close(pipe_ends[1]);
   if (error < 0) {
     close_pipe(session);
     return error;

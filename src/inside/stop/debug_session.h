@@ -35,7 +35,6 @@ struct DebugSession {
   u32 grace = 0;               // of those
   abi::RuntimeInfo runtime{};  // as ENABLE found it
   int event_read = -1;         // becomes readable when handle_events() has something to do
-  int event_write = -1;        // the driver's end
   QueueTable queues;           // as of the last snapshot
   QueueTable before;           // as of the one before it
   CallWindow suspend_call;     // the last SUSPEND_QUEUES
@@ -46,6 +45,10 @@ struct DebugSession {
 // ENABLE, then a first snapshot. -EALREADY: somebody debugs it already. Success does not mean that
 // queues can be stopped: session.runtime.runtime_state must be abi::runtime_enabled for that.
 int open_debug(DebugSession& session, const kfd::Channel& channel, pid_t pid);
+// All of the following: -EINVAL when the driver has ended the session, for whatever reason, and so
+// started every queue; event_read tells of that, too, because the driver alone has the pipe's other
+// end. close_debug() then makes the session ready to be opened again.
+
 // RESUME of everything, DISABLE. The session can be opened again. A process that has gone is no
 // error.
 int close_debug(DebugSession& session);

@@ -9,18 +9,47 @@
 namespace gp::stop {
 namespace {
 
+// Self-debug lasts until another debugger has laid hands on the process and goes: the driver then
+// takes the session for that one's and ends it (kfd_chardev.c:3027, kfd_process.c:1225). We open
+// another, for this call and those to come.
+template <class DriverCall>
+int in_session(Session& session, DriverCall call) {
+  for (int attempt = 0;; attempt++) {
+    if (!session.debug.enabled) {
+      if (const int error = open_session(session, session.debug.channel, session.mechanism)) {
+        return error;
+      }
+    }
+    const int error = call();
+    if (error != -EINVAL || attempt > 0) {
+      return error;
+    }
+    close_debug(session.debug);
+  }
+}
+
 int stop_by_mechanism(Session& session, const u32* ids, u32 count, u32 grace, u32* failed_id) {
   switch (session.mechanism) {
-    case Mechanism::self_debug: return stop(session.debug, ids, count, grace, failed_id);
+    case Mechanism::self_debug:
+      return in_session(session, [&] { return stop(session.debug, ids, count, grace, failed_id); });
     case Mechanism::update_queue: return stop_by_update(session, ids, count, failed_id);
     case Mechanism::early_ioctl: return stop_by_early_ioctl(session, ids, count, failed_id);
     default: return -EINVAL;  // not done from inside by driver calls
   }
 }
 
+// The end of a session has started what it had stopped.
+int or_ended(Session& session, int error) {
+  if (error != -EINVAL) {
+    return error;
+  }
+  close_debug(session.debug);
+  return 0;
+}
+
 int start_by_mechanism(Session& session, const u32* ids, u32 count) {
   switch (session.mechanism) {
-    case Mechanism::self_debug: return start(session.debug, ids, count);
+    case Mechanism::self_debug: return or_ended(session, start(session.debug, ids, count));
     case Mechanism::update_queue: return start_by_update(session, ids, count);
     case Mechanism::early_ioctl: return start_by_early_ioctl(session, ids, count);
     default: return -EINVAL;
@@ -82,7 +111,7 @@ int close_session(Session& session) {
 
 int learn_queues(Session& session) {
   if (session.mechanism == Mechanism::self_debug) {
-    return refresh(session.debug);
+    return in_session(session, [&] { return refresh(session.debug); });
   }
   if (session.kfd_minor < kfd::kDebuggerMinor) {
     return -EOPNOTSUPP;
@@ -173,7 +202,7 @@ int stop_queues(Session& session, const u32* ids, u32 count, u32 grace, u32* fai
 
 int stop_all_queues(Session& session, u32 grace, u32* failed_id) {
   if (session.mechanism == Mechanism::self_debug) {
-    return stop_all(session.debug, grace, failed_id);
+    return in_session(session, [&] { return stop_all(session.debug, grace, failed_id); });
   }
   u32 ids[kMostQueues];
   const u32 count = all_ids(session);
@@ -191,7 +220,7 @@ int start_queues(Session& session, const u32* ids, u32 count) {
 
 int start_all_queues(Session& session) {
   if (session.mechanism == Mechanism::self_debug) {
-    return session.debug.enabled ? start_all(session.debug) : 0;
+    return session.debug.enabled ? or_ended(session, start_all(session.debug)) : 0;
   }
   const u32 count = all_ids(session);
   return start_by_mechanism(session, session.debug.ids, count);

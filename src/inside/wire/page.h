@@ -1,6 +1,7 @@
 // The page an agent shares with the daemon: whether the process has unfinished GPU work, and until
 // when its queues may stay stopped. One writer per field. A memfd of kPageBytes, sealed against
-// growing and shrinking, made by the agent and sent with its hello.
+// growing and shrinking, made by the daemon and sent with its welcome. Before that, and without a
+// daemon, the agent has one of its own in its place.
 //
 // busy: the doorbell hook exchanges it to 1 and, if it was 0, writes the wake eventfd; the agent's
 // watcher sets it to 0 when the last packet of every queue has completed, and writes the eventfd.

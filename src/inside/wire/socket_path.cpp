@@ -27,4 +27,10 @@ bool socket_path(char* path, u32 bytes) {
               bytes);
 }
 
+const char* second_socket_path() {
+  const bool has_own = geteuid() != 0 && setting("XDG_RUNTIME_DIR") != nullptr;
+  return has_own && setting("GPREEMPT_SOCKET") == nullptr ? "/run/gpreempt/gpreemptd.sock"
+                                                          : nullptr;
+}
+
 }  // namespace gp::wire

@@ -4,7 +4,8 @@
 // anything else.
 //
 // Who may say what is decided by SO_PEERCRED, never by what a message claims; pids in messages are
-// those of the sender's pid namespace and are only used to find the sender's own entry.
+// those of the sender's pid namespace and are only used to find the sender's own entry. Nobody
+// sends the daemon descriptors: to look at a stranger's file, or to close it, can take for ever.
 #pragma once
 
 #include <optional>
@@ -16,19 +17,19 @@
 namespace gp::wire {
 
 constexpr u32 kMagic = 0x70726770;  // "gprp"
-constexpr u16 kVersion = 3;
+constexpr u16 kVersion = 4;
 constexpr u32 kMaxMessage = 64 * 1024;
 constexpr u32 kMaxQueuesPerMessage = 1024;  // KFD's limit per process
 
 enum class Kind : u16 {
   // agent -> daemon
-  hello = 1,        // Hello, with two files: page memfd, wake eventfd
+  hello = 1,        // Hello
   queue_created,    // QueueCreated
   queue_destroyed,  // QueueDestroyed
   done,             // Done: a command was carried out
   refused,          // Refused, in place of a hello: no agent works in this process
   // daemon -> agent
-  welcome = 32,  // Welcome
+  welcome = 32,  // Welcome; the first one with two files: page memfd, wake eventfd
   stop,          // Command
   start,         // Command
   gate,          // GateCommand: how many packets may pass; a shut gate is a stop by `gate`

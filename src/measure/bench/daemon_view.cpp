@@ -37,6 +37,11 @@ JobView job_of(const json& job) {
   view.last_stop_us = if_known(job.at("last_stop_us"));
   view.last_start_us = if_known(job.at("last_start_us"));
   view.pids = job.at("pids").get<std::vector<pid_t>>();
+  for (const json& process : job.at("processes")) {
+    if (process.at("agent").get<bool>()) {
+      view.with_agent.push_back(process.at("pid").get<pid_t>());
+    }
+  }
   return view;
 }
 

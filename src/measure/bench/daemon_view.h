@@ -24,6 +24,7 @@ struct JobView {
   u64 preemptions = 0, failures = 0;
   std::optional<double> last_stop_us, last_start_us;
   std::vector<pid_t> pids;
+  std::vector<pid_t> with_agent;  // of these, those whose agent has reached the daemon
 };
 
 struct DaemonView {

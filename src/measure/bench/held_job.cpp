@@ -1,25 +1,28 @@
 #include "bench/held_job.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 
 namespace gp::bench {
 namespace {
 
-constexpr u64 kHoldNs = 60'000'000'000;  // ended by us long before
+using namespace std::chrono_literals;
 constexpr int kQuickLooks = 200;
 
 }  // namespace
 
 Result<HeldJob> HeldJob::of(const demo::Scheduler& scheduler, const demo::Waiter& waiter,
-                            demo::Child& program) {
-  return HeldJob(scheduler, waiter, program, TRY(wire::Client::connect(scheduler.socket())));
+                            demo::Child& program, std::chrono::nanoseconds hold) {
+  return HeldJob(scheduler, waiter, program, TRY(wire::Client::connect(scheduler.socket())), hold);
 }
 
 Result<double> HeldJob::stop() {
   wire::Suspend request;
   request.pid = static_cast<u32>(program_.pid());
-  request.duration_ns = kHoldNs;
+  request.duration_ns = static_cast<u64>(hold_.count());
   const auto begin = std::chrono::steady_clock::now();
   TRY(client_.ask(request));
   return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin)
@@ -39,7 +42,19 @@ Status HeldJob::start() {
       return ok();
     }
   }
-  return waiter_.wait("the job to run again", {&program_}, runs);
+  const Status again =
+      waiter_.wait("the job to run again", {&program_}, runs,
+                   std::max<std::chrono::milliseconds>(
+                       std::chrono::duration_cast<std::chrono::milliseconds>(hold_), 30s));
+  if (again || again.error().code != ETIMEDOUT) {
+    return again;
+  }
+  const auto now = view();
+  return Error{ETIMEDOUT,
+               fmt::format("the job does not run again: {}",
+                           now ? fmt::format("it is {}, by {}", now->state, now->mechanism)
+                               : now.error().message()),
+               "is the machine very busy?"};
 }
 
 Result<JobView> HeldJob::view() const {

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -13,8 +12,6 @@
 
 #include "base/socket.h"
 #include "client/frame.h"
-#include "libc/eventfd.h"
-#include "wire/page.h"
 
 namespace gp::bench {
 namespace {
@@ -22,20 +19,14 @@ namespace {
 // Says hello as an agent does and waits for the welcome. The connection; empty if that failed.
 UniqueFd join(const std::string& path) {
   auto connection = connect_to(path);
-  const UniqueFd page(::memfd_create("gpreempt-page", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  const UniqueFd wake(make_event());
-  const wire::Page content;
-  if (!connection || !page || !wake || ::ftruncate(page.get(), wire::kPageBytes) != 0 ||
-      ::pwrite(page.get(), &content, sizeof content, 0) != sizeof content ||
-      ::fcntl(page.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+  if (!connection) {
     return {};
   }
   wire::Hello hello;
   hello.pid = static_cast<u32>(::getpid());
   hello.work_class = wire::code_of(WorkClass::online);
-  const int files[] = {page.get(), wake.get()};
   wire::Welcome welcome;
-  if (!send_message(connection->get(), wire::bytes_of(hello), {}, files) ||
+  if (!send_message(connection->get(), wire::bytes_of(hello)) ||
       ::recv(connection->get(), &welcome, sizeof welcome, 0) != sizeof welcome) {
     return {};
   }

@@ -37,6 +37,13 @@ inline Words trainer_with(unsigned streams) {
           "--hidden",  "128"};
 }
 
+// The trainer's arguments for kernels of a single work-group: on the virtual GPU one core stays
+// free for those who are to stop it, as on a machine whose GPU is not emulated.
+inline Words one_work_group() {
+  return {"--streams", "1",        "--batch", "16",        "--inputs",
+          "4096",      "--hidden", "16",      "--outputs", "16"};
+}
+
 // A program to be started.
 struct Workload {
   const demo::Scheduler* scheduler = nullptr;  // none: the programs meet as they would anywhere

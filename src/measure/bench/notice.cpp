@@ -16,11 +16,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A trainer whose kernels are single work-groups: on the virtual GPU one core stays free for those
-// who are to stop it, as on a machine whose GPU is not emulated.
-const Words kOneWorkGroup = {"--streams", "1",        "--batch", "16",        "--inputs",
-                             "4096",      "--hidden", "16",      "--outputs", "16"};
-
 struct Case {
   unsigned idle_clients;
   Words trainer;
@@ -51,7 +46,7 @@ Result<DaemonView> measure(const Context& context, const Case& each) {
 
 // The same chain without gpreempt, beside the same offline work.
 Result<WakeFloor> floor_here(const Context& context) {
-  demo::Child trainer = TRY(context.launcher.trainer({nullptr, "trainer", kOneWorkGroup}));
+  demo::Child trainer = TRY(context.launcher.trainer({nullptr, "trainer", one_work_group()}));
   constexpr milliseconds pause = 6ms;
   const auto times = static_cast<int>(context.lasting(2s, 30s) / (2 * pause));
   return measure_two_wake_ups(times, pause);
@@ -70,10 +65,10 @@ std::string parts_of(const DaemonView& view) {
 Result<Outcome> run_notice(const Context& context) {
   const Words saturating = {};
   const WakeFloor floor = TRY(floor_here(context));
-  const DaemonView one = TRY(measure(context, {1, kOneWorkGroup}));
-  const DaemonView many = TRY(measure(context, {64, kOneWorkGroup}));
-  const DaemonView again = TRY(measure(context, {1, kOneWorkGroup}));
-  const DaemonView by_kernel = TRY(measure(context, {1, kOneWorkGroup, 4s, true}));
+  const DaemonView one = TRY(measure(context, {1, one_work_group()}));
+  const DaemonView many = TRY(measure(context, {64, one_work_group()}));
+  const DaemonView again = TRY(measure(context, {1, one_work_group()}));
+  const DaemonView by_kernel = TRY(measure(context, {1, one_work_group(), 4s, true}));
   const DaemonView loaded = TRY(measure(context, {1, saturating, 2s}));
 
   Outcome outcome;

@@ -23,6 +23,7 @@ struct Context {
   bool virtual_gpu = false;
   Extent extent = Extent::brief;
   std::optional<milliseconds> duration;  // the user's wish
+  std::string llama_server = {};         // the user's; empty: the one that is installed
 
   // How long the scenario's main part lasts.
   milliseconds lasting(milliseconds brief, milliseconds full) const {
@@ -59,6 +60,12 @@ struct Attempt {
 // The first, unless the second is known to have been disturbed less, whatever they measured.
 Attempt quieter(Attempt first, Attempt second);
 
+// Needs a llama-server, which not every machine has.
+inline constexpr char kLlm[] = "llm";
+
+// Needs root: attackers are another user.
+inline constexpr char kHostile[] = "hostile";
+
 // In the order in which they run.
 std::span<const Scenario> scenarios();
 
@@ -67,11 +74,14 @@ Result<Outcome> run_basic(const Context& context);
 Result<Outcome> run_frequent(const Context& context);
 Result<Outcome> run_throughput(const Context& context);
 Result<Outcome> run_notice(const Context& context);
+Result<Outcome> run_llm(const Context& context);
 Result<Outcome> run_idle(const Context& context);
 Result<Outcome> run_edge(const Context& context);
 Result<Outcome> run_latency(const Context& context);
 Result<Outcome> run_schemes(const Context& context);
+Result<Outcome> run_tokens(const Context& context);
 Result<Outcome> run_stress(const Context& context);
+Result<Outcome> run_hostile(const Context& context);
 Result<Outcome> run_stability(const Context& context);
 
 }  // namespace gp::bench

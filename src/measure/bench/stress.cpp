@@ -11,6 +11,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr double kLatencyMs = 50;
+// No load explains this beside a job that is stopped: somebody has waited for what was lost.
+constexpr double kStandstillMs = 1000;
+
 struct OfflineLoad {
   unsigned processes, queues_each;
 };
@@ -40,11 +44,15 @@ Result<Outcome> measure(const Context& context, const OfflineLoad& offline) {
   const std::string name = fmt::format("{} process{} of {} queues", offline.processes,
                                        offline.processes == 1 ? "" : "es", offline.queues_each);
   Outcome outcome;
-  auto latency = at_most("stress", fmt::format("online p50 beside {}", name), 50, "ms",
-                         demo::quantile(latencies_ms(serving), 0.5));
-  latency.note = tail_text(latencies_ms(serving));
-  outcome.criteria = {latency, holds("stress", fmt::format("no stop fails with {}", name),
-                                     failures == 0, fmt::format("{} failed", failures))};
+  const std::vector<double> latencies = latencies_ms(serving);
+  const auto judged = [&](const char* which, double quantile, double limit_ms) {
+    return at_most("stress", fmt::format("online {} beside {}", which, name), limit_ms, "ms",
+                   demo::quantile(latencies, quantile));
+  };
+  outcome.criteria = {judged("p50", 0.5, kLatencyMs), judged("p99", 0.99, kLatencyMs),
+                      judged("max", 1, kStandstillMs),
+                      holds("stress", fmt::format("no stop fails with {}", name), failures == 0,
+                            fmt::format("{} failed", failures))};
   return outcome;
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,7 +24,7 @@ constexpr std::size_t kLastWords = 400;
 constexpr int kCannotExecute = 127;
 
 // In the child. A parent that dies between fork and prctl would leave us alone: look again.
-[[noreturn]] void become(Command& command, pid_t parent, int output) {
+[[noreturn]] void become(Command& command, pid_t parent, int output, int input) {
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -35,7 +36,7 @@ constexpr int kCannotExecute = 127;
   const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   const int error =
       ::open(command.error_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-  ::dup2(null, STDIN_FILENO);
+  ::dup2(input >= 0 ? input : null, STDIN_FILENO);
   ::dup2(output, STDOUT_FILENO);
   ::dup2(error, STDERR_FILENO);
   for (const auto& [name, value] : command.environment) {
@@ -62,15 +63,23 @@ Result<Child> Child::start(Command command) {
   }
   UniqueFd read_end(ends[0]), write_end(ends[1]);
   ::fcntl(read_end.get(), F_SETFL, O_NONBLOCK);
+  UniqueFd said, heard;
+  if (command.listens) {
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+      return Error{errno, fmt::format("start {}: socketpair", command.name), ""};
+    }
+    said.reset(ends[0]);
+    heard.reset(ends[1]);
+  }
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
   if (pid < 0) {
     return Error{errno, fmt::format("start {}: fork", command.name), ""};
   }
   if (pid == 0) {
-    become(command, parent, write_end.get());
+    become(command, parent, write_end.get(), heard.get());
   }
-  return Child(std::move(command), pid, std::move(read_end));
+  return Child(std::move(command), pid, std::move(read_end), std::move(said));
 }
 
 Child::~Child() {
@@ -122,6 +131,15 @@ void Child::signal(int number) const {
   if (!status_) {
     ::kill(pid_, number);
   }
+}
+
+Status Child::send(const std::string& line) const {
+  const std::string whole = line + "\n";
+  const ssize_t sent = ::send(input_.get(), whole.data(), whole.size(), MSG_NOSIGNAL);
+  if (sent != static_cast<ssize_t>(whole.size())) {
+    return Error{sent < 0 ? errno : EIO, fmt::format("tell {}: {}", command_.name, line), ""};
+  }
+  return ok();
 }
 
 bool Child::has_gone_within(std::chrono::milliseconds patience) {

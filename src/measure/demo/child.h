@@ -21,6 +21,7 @@ struct Command {
   std::string error_file;                          // where its standard error goes
   // What ends it when we go, in good order or not: SIGKILL, or SIGTERM for one with children.
   int end_signal = 0;
+  bool listens = false;  // to lines we send(); else its standard input is /dev/null
 };
 
 class Child {
@@ -47,18 +48,24 @@ class Child {
   Error failure() const;
 
   void signal(int number) const;
+  // A line for its standard input. EPIPE if it has closed it.
+  Status send(const std::string& line) const;
   // Sends its end signal and waits; kills what has not ended after a while.
   void end();
 
  private:
-  Child(Command command, pid_t pid, UniqueFd output)
-      : command_(std::move(command)), pid_(pid), output_(std::move(output)) {}
+  Child(Command command, pid_t pid, UniqueFd output, UniqueFd input)
+      : command_(std::move(command)),
+        pid_(pid),
+        output_(std::move(output)),
+        input_(std::move(input)) {}
   void read_output();
   bool has_gone_within(std::chrono::milliseconds patience);
 
   Command command_;
   pid_t pid_;
   UniqueFd output_;      // non-blocking
+  UniqueFd input_;       // a socket, so that a dead reader is an error and not SIGPIPE
   bool closed_ = false;  // at its other end
   std::string unread_;
   std::vector<std::string> lines_;

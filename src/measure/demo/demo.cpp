@@ -41,6 +41,17 @@ Result<std::optional<Scheduler>> find_running(const std::string& socket) {
   return usual ? std::optional(std::move(*usual)) : std::nullopt;
 }
 
+Result<Load> load_of(const Options& options, const ScratchDirectory& scratch,
+                     const Waiter& waiter) {
+  const auto round = std::max(options.duration / options.rounds, kShortestRound);
+  if (!options.llm) {
+    return load_for(on_virtual_gpu(), round);
+  }
+  LlamaServer llama =
+      TRY(examine_llama_server(options.llm->llama_server, options.llm->model, scratch, waiter));
+  return load_with(std::move(llama), on_virtual_gpu(), round);
+}
+
 }  // namespace
 
 bool on_virtual_gpu() { return std::getenv("GPREEMPT_VGPU_DIR") != nullptr; }
@@ -61,16 +72,16 @@ Error enter_virtual_gpu(const Programs& programs, const std::vector<std::string>
 
 Result<report::Results> run(const Programs& programs, const Options& options) {
   const ScratchDirectory scratch = TRY(ScratchDirectory::create());
-  const Load load =
-      load_for(on_virtual_gpu(), std::max(options.duration / options.rounds, kShortestRound));
   std::optional<Scheduler> running = TRY(find_running(options.socket));
   Progress progress;
   const Waiter waiter(options.end_signals, progress);
+  const Load load = TRY(load_of(options, scratch, waiter));
   report::Results results;
   results.environment = describe_environment(on_virtual_gpu());
   RoundRunner rounds(programs, scratch, load, waiter, std::move(running), progress);
   TRY(rounds.run(options.rounds));
-  results.environment.rocm = fmt::format("HIP {}", rounds.hip_runtime());
+  results.environment.rocm = load.llama ? fmt::format("llama-server {}", load.llama->version)
+                                        : fmt::format("HIP {}", rounds.hip_runtime());
   results.phases = rounds.phases();
   results.criteria = criteria_of(results.phases);
   return results;

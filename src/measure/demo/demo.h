@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,11 +13,18 @@
 
 namespace gp::demo {
 
+// What `--llm` asks for: llama-server is the online program.
+struct LlmOptions {
+  std::string llama_server;  // the program
+  std::string model;         // empty: a small one is made
+};
+
 struct Options {
   std::chrono::milliseconds duration = std::chrono::seconds(15);  // of each phase, in all rounds
   unsigned rounds = 3;                                            // at least 1
   std::string socket;    // of a daemon that runs already; empty: the usual one, or one of our own
   int end_signals = -1;  // readable when the user wants to end
+  std::optional<LlmOptions> llm = {};
 };
 
 // Whether this process runs on a virtual GPU, and whether there is any GPU at all.

@@ -42,10 +42,32 @@ std::vector<report::Span> own_timeline(const Measured& measured, const Window& w
   return spans;
 }
 
+// Only a language model's answers come token by token.
+std::optional<report::Tokens> tokens_of(const Measured& measured, const Undisturbed& undisturbed) {
+  if (!measured.serving) {
+    return std::nullopt;
+  }
+  report::Tokens tokens;
+  for (const Request& request : measured.serving->requests) {
+    for (std::size_t i = 0; i < request.token_us.size(); ++i) {
+      const u64 last_us = i > 0 ? request.token_us[i - 1] : 0;
+      (i > 0 ? tokens.next_ms : tokens.first_ms)
+          .push_back(static_cast<double>(request.token_us[i] - last_us) / kUsPerMs);
+    }
+  }
+  if (tokens.first_ms.empty()) {
+    return std::nullopt;
+  }
+  if (undisturbed.serving) {
+    tokens.texts_equal = same_answers(*measured.serving, *undisturbed.serving);
+  }
+  return tokens;
+}
+
 }  // namespace
 
 Result<report::Phase> phase_of(const std::string& name, const Measured& measured,
-                               const Training* undisturbed) {
+                               const Undisturbed& undisturbed) {
   if (measured.training && measured.training->trail.empty()) {
     return Error{EPROTO, fmt::format("{}: the trainer has made no step", name), ""};
   }
@@ -64,9 +86,10 @@ Result<report::Phase> phase_of(const std::string& name, const Measured& measured
     phase.offline_steps_per_s =
         steps_per_second(*measured.training, window.start_us, window.end_us);
   }
-  if (measured.training && undisturbed != nullptr) {
-    phase.checksum_ok = same_results(*measured.training, *undisturbed);
+  if (measured.training && undisturbed.training) {
+    phase.checksum_ok = same_results(*measured.training, *undisturbed.training);
   }
+  phase.tokens = tokens_of(measured, undisturbed);
   phase.timeline = measured.trace.empty()
                        ? own_timeline(measured, window)
                        : TRY(report::timeline_of(measured.trace, window.start_us * kNsPerUs,

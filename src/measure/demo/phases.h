@@ -41,10 +41,14 @@ class PhaseRunner {
 
  private:
   Result<Child> start_trainer(const Scheduler* scheduler) const;
-  Result<Child> start_server(const Scheduler* scheduler) const;
-  Result<Child> start(const std::string& name, const std::string& program,
-                      std::vector<std::string> arguments, const char* work_class,
-                      const Scheduler* scheduler) const;
+  // A llama-server is ready when this returns.
+  Result<Child> start_server(const Scheduler* scheduler, const std::vector<Child*>& beside) const;
+  Result<Child> start_llama_server(const Scheduler* scheduler,
+                                   const std::vector<Child*>& beside) const;
+  // The words of a program, after those that put it under the scheduler.
+  std::vector<std::string> under(const Scheduler* scheduler, const char* work_class,
+                                 const std::string& job, std::vector<std::string> words) const;
+  Command command(const std::string& name, std::vector<std::string> words) const;
   Result<Serving> serve(Child& server, const std::vector<Child*>& beside) const;
   Result<Training> end_training(Child& trainer) const;
   std::string job() const;
@@ -56,8 +60,12 @@ class PhaseRunner {
 };
 
 // A round of the phase as reports want it. Times count from its start, the server's if there is
-// one. `undisturbed` is the training that this one's results must equal.
+// one. Results must equal those of what ran alone, as far as that has been measured.
+struct Undisturbed {
+  std::optional<Training> training;
+  std::optional<Serving> serving;
+};
 Result<report::Phase> phase_of(const std::string& name, const Measured& measured,
-                               const Training* undisturbed);
+                               const Undisturbed& undisturbed);
 
 }  // namespace gp::demo

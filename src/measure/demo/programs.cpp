@@ -1,45 +1,54 @@
 #include "demo/programs.h"
 
-#include <fmt/format.h>
-
 #include <cerrno>
 #include <filesystem>
-#include <initializer_list>
+
+#include "base/parts.h"
 
 namespace gp::demo {
 namespace {
 
-namespace fs = std::filesystem;
-
-Result<std::string> find(const fs::path& here, const char* name,
-                         std::initializer_list<const char*> directories) {
-  for (const char* directory : directories) {
-    const fs::path candidate = (here / directory / name).lexically_normal();
-    std::error_code code;
-    if (fs::is_regular_file(candidate, code)) {
-      return candidate.string();
+// A release has them as source: a HIP program runs with the ROCm it was compiled with.
+Result<std::string> find_example(const char* name) {
+  auto found = find_part(Part::example, name);
+  if (!found) {
+    if (const auto builder = find_part(Part::helper, "build-examples")) {
+      return Error(found.error()).with_hint("where there is hipcc, " + *builder + " compiles it");
     }
   }
-  return Error{ENOENT, fmt::format("{} is not beside {}", name, here.string()),
-               "build all of gpreempt (make demo), or install it whole (make install)"};
+  return found;
+}
+
+Result<std::string> this_program() {
+  std::error_code code;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", code);
+  if (code) {
+    return Error{code.value(), "/proc/self/exe", "is /proc mounted?"};
+  }
+  return self.string();
 }
 
 }  // namespace
 
 Result<Programs> find_programs() {
-  std::error_code code;
-  const fs::path self = fs::read_symlink("/proc/self/exe", code);
-  if (code) {
-    return Error{code.value(), "/proc/self/exe", "is /proc mounted?"};
-  }
-  const fs::path here = self.parent_path();
-  // Built: build/bin and build/examples. Installed: bin, sbin and libexec/gpreempt.
   Programs programs;
-  programs.gpreempt = self.string();
-  programs.gpreemptd = TRY(find(here, "gpreemptd", {".", GPREEMPT_INSTALLED_SBIN}));
-  programs.vgpu = TRY(find(here, "vgpu", {"."}));
-  programs.trainer = TRY(find(here, "trainer", {"../examples", GPREEMPT_INSTALLED_LIBEXEC}));
-  programs.server = TRY(find(here, "server", {"../examples", GPREEMPT_INSTALLED_LIBEXEC}));
+  programs.gpreempt = TRY(this_program());
+  programs.gpreemptd = TRY(find_part(Part::program, "gpreemptd"));
+  programs.vgpu = TRY(find_part(Part::program, "vgpu"));
+  programs.trainer = TRY(find_example("trainer"));
+  programs.server = TRY(find_example("server"));
+  programs.llm_client = TRY(find_part(Part::helper, "gpreempt-llm-client"));
+  return programs;
+}
+
+Result<Programs> find_verify_programs() {
+  Programs programs;
+  programs.gpreempt = TRY(this_program());
+  programs.gpreemptd = TRY(find_part(Part::program, "gpreemptd"));
+  programs.load = TRY(find_part(Part::helper, "gpreempt-load"));
+  if (const auto vgpu = find_part(Part::program, "vgpu")) {
+    programs.vgpu = *vgpu;
+  }
   return programs;
 }
 

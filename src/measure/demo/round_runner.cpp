@@ -12,10 +12,6 @@
 namespace gp::demo {
 namespace {
 
-// The run that all others are compared with is a little longer than they are, so that its results
-// cover their steps: they go on while the server starts.
-constexpr std::chrono::seconds kLonger{3};
-
 // Rounds measured again, in all: whoever compiles beside it for long is not waited for.
 constexpr unsigned kMostRepeats = 2;
 
@@ -78,7 +74,7 @@ Result<report::Phase> RoundRunner::measure_part(const Part& part) {
   const CpuMeter meter(running_ ? running_->daemon_pid() : std::nullopt);
   const Measured measured = TRY((this->*part.measure)());
   const auto others = meter.read();
-  report::Phase phase = TRY(phase_of(part.name, measured, undisturbed_ ? &*undisturbed_ : nullptr));
+  report::Phase phase = TRY(phase_of(part.name, measured, undisturbed_));
   phase.others = others;
   return phase;
 }
@@ -111,13 +107,17 @@ std::vector<report::Phase> RoundRunner::phases() const {
 Result<Measured> RoundRunner::online_alone() {
   Measured measured = TRY(runner_.online_alone());
   hip_runtime_ = measured.serving->hip_runtime;
+  if (!undisturbed_.serving) {
+    undisturbed_.serving = measured.serving;
+  }
   return measured;
 }
 
 Result<Measured> RoundRunner::offline_alone() {
-  Measured measured = TRY(runner_.offline_alone(undisturbed_ ? std::chrono::seconds(0) : kLonger));
-  if (!undisturbed_) {
-    undisturbed_ = measured.training;
+  Measured measured =
+      TRY(runner_.offline_alone(undisturbed_.training ? std::chrono::seconds(0) : load_.longer));
+  if (!undisturbed_.training) {
+    undisturbed_.training = measured.training;
   }
   return measured;
 }

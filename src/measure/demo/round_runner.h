@@ -23,6 +23,7 @@ class RoundRunner {
               const Waiter& waiter, std::optional<Scheduler> running, Progress& progress)
       : programs_(programs),
         scratch_(scratch),
+        load_(load),
         waiter_(waiter),
         runner_(programs, scratch, load, waiter),
         running_(std::move(running)),
@@ -50,10 +51,11 @@ class RoundRunner {
 
   const Programs& programs_;
   const ScratchDirectory& scratch_;
+  const Load& load_;
   const Waiter& waiter_;
   PhaseRunner runner_;
   std::optional<Scheduler> running_;
-  std::optional<Training> undisturbed_;  // what the results of all others must equal
+  Undisturbed undisturbed_;  // what the results of all others must equal
   std::string hip_runtime_;
   Progress& progress_;
   std::vector<Round> rounds_;

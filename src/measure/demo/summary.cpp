@@ -83,17 +83,43 @@ ordered_json latencies_and_speed(const PhaseSummary& summary) {
           {"others", others_json(summary.others)}};
 }
 
+ordered_json quantiles_json(const Quantiles& quantiles) {
+  return {{"p50", or_null(quantiles.p50)},
+          {"p99", or_null(quantiles.p99)},
+          {"max", or_null(quantiles.max)}};
+}
+
 ordered_json phase_json(const report::Phase& phase) {
   const PhaseSummary summary = summarise(phase);
   ordered_json json = {{"name", summary.name}};
   json.update(latencies_and_speed(summary));
   json["preemptions"] = summary.preemptions;
   json["checksum_ok"] = or_null(summary.checksum_ok);
+  if (phase.tokens) {
+    json["first_token_ms"] = quantiles_json(summary.first_token_ms);
+    json["next_token_ms"] = quantiles_json(summary.next_token_ms);
+    json["texts_equal"] = or_null(summary.texts_equal);
+  }
   json["rounds"] = ordered_json::array();
   for (const report::Phase& round : report::rounds_of(phase)) {
     json["rounds"].push_back(latencies_and_speed(summarise(round)));
   }
   return json;
+}
+
+// Of a language model beside which something trained.
+report::Criterion same_texts(const report::Phase& without, const report::Phase& with) {
+  const auto equal = [](const report::Phase& phase) {
+    return phase.tokens && phase.tokens->texts_equal.value_or(false);
+  };
+  report::Criterion texts;
+  texts.scenario = "demo";
+  texts.what = "phases beside offline whose texts are those of the model alone";
+  texts.unit = "of 2";
+  texts.limit = 2;
+  texts.at_least = true;
+  texts.value = equal(without) + equal(with);
+  return texts;
 }
 
 }  // namespace
@@ -102,17 +128,28 @@ std::optional<double> quantile(std::vector<double> values, double q) {
   return report::Summary(std::move(values)).quantile(q);
 }
 
+Quantiles quantiles_of(const std::vector<double>& values) {
+  const report::Summary summary(values);
+  return {summary.quantile(0.5), summary.quantile(0.99), summary.max()};
+}
+
 PhaseSummary summarise(const report::Phase& phase) {
   PhaseSummary summary;
   summary.name = phase.name;
-  summary.online_p50_ms = quantile(phase.online_latency_ms, 0.5);
-  summary.online_p99_ms = quantile(phase.online_latency_ms, 0.99);
-  summary.online_max_ms = quantile(phase.online_latency_ms, 1);
+  const Quantiles latency = quantiles_of(phase.online_latency_ms);
+  summary.online_p50_ms = latency.p50;
+  summary.online_p99_ms = latency.p99;
+  summary.online_max_ms = latency.max;
   summary.requests = phase.online_latency_ms.size();
   summary.offline_steps_per_s = phase.offline_steps_per_s;
   summary.preemptions = phase.preemptions;
   summary.checksum_ok = phase.checksum_ok;
   summary.others = phase.others;
+  if (phase.tokens) {
+    summary.first_token_ms = quantiles_of(phase.tokens->first_ms);
+    summary.next_token_ms = quantiles_of(phase.tokens->next_ms);
+    summary.texts_equal = phase.tokens->texts_equal;
+  }
   return summary;
 }
 
@@ -163,7 +200,11 @@ std::vector<report::Criterion> criteria_of(const std::vector<report::Phase>& pha
   intact.limit = 2;
   intact.at_least = true;
   intact.value = without->checksum_ok.value_or(false) + with->checksum_ok.value_or(false);
-  return {latency, kept, intact};
+  std::vector<report::Criterion> criteria = {latency, kept, intact};
+  if (with->tokens) {
+    criteria.push_back(same_texts(*without, *with));
+  }
+  return criteria;
 }
 
 }  // namespace gp::demo

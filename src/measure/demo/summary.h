@@ -13,6 +13,11 @@ namespace gp::demo {
 // The smallest value that a part `q` (0..1) of all values do not exceed; empty without values.
 std::optional<double> quantile(std::vector<double> values, double q);
 
+struct Quantiles {
+  std::optional<double> p50, p99, max;
+};
+Quantiles quantiles_of(const std::vector<double>& values);
+
 struct PhaseSummary {
   std::string name;
   std::optional<double> online_p50_ms, online_p99_ms, online_max_ms;
@@ -21,6 +26,8 @@ struct PhaseSummary {
   u64 preemptions = 0;
   std::optional<bool> checksum_ok;
   std::optional<report::OtherPrograms> others;
+  Quantiles first_token_ms, next_token_ms;  // of a language model
+  std::optional<bool> texts_equal;
 };
 PhaseSummary summarise(const report::Phase& phase);
 

@@ -54,13 +54,27 @@ Result<Serving> read_serving(const std::string& path) {
   return read_json(path, [](const json& file) {
     Serving serving;
     serving.start_us = file.at("start_us").get<u64>();
-    serving.hip_runtime = file.at("hip_runtime").get<std::string>();
+    serving.hip_runtime = file.value("hip_runtime", "");
     for (const json& request : file.at("requests")) {
       serving.requests.push_back(
-          {request.at("arrival_us").get<u64>(), request.at("latency_us").get<u64>()});
+          {request.at("arrival_us").get<u64>(), request.at("latency_us").get<u64>(),
+           request.value("token_us", std::vector<u64>()),
+           request.value("tokens", std::vector<i64>()), request.value("text", "")});
     }
     return serving;
   });
+}
+
+std::optional<bool> same_answers(const Serving& serving, const Serving& undisturbed) {
+  const std::size_t both = std::min(serving.requests.size(), undisturbed.requests.size());
+  std::optional<bool> same;
+  for (std::size_t i = 0; i < both; ++i) {
+    const Request &one = serving.requests[i], &other = undisturbed.requests[i];
+    if (!one.token_us.empty()) {
+      same = same.value_or(true) && one.text == other.text && one.tokens == other.tokens;
+    }
+  }
+  return same;
 }
 
 std::optional<double> steps_per_second(const Training& training, u64 from_us, u64 to_us) {

@@ -271,8 +271,9 @@ std::string html_page(const Results& results) {
   page += "<main>\n";
   page += number_tiles(results);
   page += phase_table(results);
-  for (const auto part : {verdict_section, latency_section, timeline_section, throughput_section,
-                          scheme_section, advice_section, environment_section}) {
+  for (const auto part :
+       {verdict_section, latency_section, token_section, timeline_section, throughput_section,
+        scheme_section, advice_section, environment_section}) {
     page += part(results);
   }
   page += fmt::format(

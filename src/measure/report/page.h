@@ -15,6 +15,7 @@ std::string html_page(const Results& results);
 // The sections below its top (sections.cpp).
 std::string verdict_section(const Results& results);
 std::string latency_section(const Results& results);
+std::string token_section(const Results& results);
 std::string timeline_section(const Results& results);
 std::string throughput_section(const Results& results);
 std::string scheme_section(const Results& results);

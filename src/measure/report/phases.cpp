@@ -49,14 +49,32 @@ const Phase* find_phase(const Results& results, const std::string& name) {
 namespace {
 
 // Unknown if one of the rounds is, unless another already tells that results were lost.
-std::optional<bool> all_intact(const std::vector<Phase>& rounds) {
-  const auto is = [](bool wanted) {
-    return [wanted](const Phase& round) { return round.checksum_ok == wanted; };
+template <class Intact>
+std::optional<bool> all_intact(const std::vector<Phase>& rounds, Intact intact) {
+  const auto is = [&](bool wanted) {
+    return [&, wanted](const Phase& round) { return intact(round) == std::optional(wanted); };
   };
   if (std::ranges::any_of(rounds, is(false))) {
     return false;
   }
   return std::ranges::all_of(rounds, is(true)) ? std::optional(true) : std::nullopt;
+}
+
+// Only where every round has them.
+std::optional<Tokens> join_tokens(const std::vector<Phase>& rounds) {
+  Tokens all;
+  for (const Phase& round : rounds) {
+    if (!round.tokens) {
+      return std::nullopt;
+    }
+    all.first_ms.insert(all.first_ms.end(), round.tokens->first_ms.begin(),
+                        round.tokens->first_ms.end());
+    all.next_ms.insert(all.next_ms.end(), round.tokens->next_ms.begin(),
+                       round.tokens->next_ms.end());
+  }
+  all.texts_equal =
+      all_intact(rounds, [](const Phase& round) { return round.tokens->texts_equal; });
+  return all;
 }
 
 std::optional<double> median_speed(const std::vector<Phase>& rounds) {
@@ -109,7 +127,8 @@ Phase join_rounds(const std::vector<Phase>& rounds) {
     return phase;
   }
   phase.name = rounds.front().name;
-  phase.checksum_ok = all_intact(rounds);
+  phase.checksum_ok = all_intact(rounds, [](const Phase& round) { return round.checksum_ok; });
+  phase.tokens = join_tokens(rounds);
   phase.offline_steps_per_s = median_speed(rounds);
   for (const Phase& round : rounds) {
     phase.others = phase.rounds.empty() ? round.others : sum(phase.others, round.others);

@@ -50,6 +50,13 @@ struct Round {
 inline constexpr char kOnlineAlone[] = "online-alone", kOfflineAlone[] = "offline-alone",
                       kBothWithout[] = "both-without", kBothWith[] = "both-with";
 
+// A language model's answers come token by token.
+struct Tokens {
+  std::vector<double> first_ms;     // of each request, from its intended arrival
+  std::vector<double> next_ms;      // of each further token, from the one before
+  std::optional<bool> texts_equal;  // the answers are those of the model alone
+};
+
 struct Phase {
   std::string name;
   std::vector<double> online_latency_ms;  // one per request, from its intended arrival
@@ -60,8 +67,14 @@ struct Phase {
   double duration_s = 0;
   std::vector<Span> timeline;
   std::vector<Round> rounds = {};  // empty: measured in one go
+  std::optional<Tokens> tokens = {};
   std::optional<OtherPrograms> others = {};
 };
+
+// Why a criterion has no verdict; its note says more. Times of a virtual GPU are emulated where
+// they are not judged.
+inline constexpr char kNotPossible[] = "not possible", kSkipped[] = "skipped",
+                      kEmulated[] = "emulated";
 
 // A number somebody asked for, and what was measured.
 struct Criterion {
@@ -78,6 +91,7 @@ struct Criterion {
   // Where it was disturbed most. Empty: not known, or what was missed is nothing that a busy
   // machine could cause.
   std::optional<OtherPrograms> others = {};
+  std::optional<std::string> unjudged = {};  // kNotPossible, kSkipped, kEmulated; empty: judged
 };
 
 inline constexpr char kNoScheme[] = "none";

@@ -57,6 +57,13 @@ void fields(Visit&& visit, T& round) {
   visit("others", round.others);
 }
 
+template <class Visit, Is<Tokens> T>
+void fields(Visit&& visit, T& tokens) {
+  visit("first_ms", tokens.first_ms);
+  visit("next_ms", tokens.next_ms);
+  visit("texts_equal", tokens.texts_equal);
+}
+
 template <class Visit, Is<Phase> T>
 void fields(Visit&& visit, T& phase) {
   visit("name", phase.name);
@@ -68,6 +75,7 @@ void fields(Visit&& visit, T& phase) {
   visit("duration_s", phase.duration_s);
   visit("timeline", phase.timeline);
   visit("rounds", phase.rounds);
+  visit("tokens", phase.tokens);
   visit("others", phase.others);
 }
 
@@ -82,6 +90,7 @@ void fields(Visit&& visit, T& criterion) {
   visit("noise", criterion.noise);
   visit("note", criterion.note);
   visit("others", criterion.others);
+  visit("unjudged", criterion.unjudged);
 }
 
 template <class Visit, Is<Scheme> T>

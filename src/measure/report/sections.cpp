@@ -57,6 +57,9 @@ Cell verdict_cell(const Criterion& criterion) {
   switch (verdict_of(criterion)) {
     case Verdict::met: return cell("✓ met", "good");
     case Verdict::inconclusive: return cell("? inconclusive", "muted");
+    case Verdict::not_possible: return cell("– not possible here", "muted");
+    case Verdict::skipped: return cell("– skipped", "muted");
+    case Verdict::emulated: return cell("– emulated, not judged", "muted");
     case Verdict::missed: break;
   }
   return cell(criterion.value ? "✗ not met" : "✗ not measured", "bad");
@@ -125,6 +128,38 @@ std::string latency_section(const Results& results) {
                   " dots are p50 and p99</figcaption>\n{}</figure>\n<figure><figcaption>How "
                   "often each time occurs</figcaption>\n{}</figure>\n</div>\n",
                   latency_legend(results), cdf, latency_histograms(results)));
+}
+
+std::string token_section(const Results& results) {
+  Table table({"Phase", "First token p50", "p99", "Max", "Each next token p50", "p99", "Max",
+               "Texts as alone"});
+  bool known = false;
+  for (const Phase& phase : results.phases) {
+    if (!phase.tokens) {
+      continue;
+    }
+    known = true;
+    std::vector<Cell> cells = {cell(title_of(phase))};
+    for (const auto* times_ms : {&phase.tokens->first_ms, &phase.tokens->next_ms}) {
+      const Summary summary(*times_ms);
+      for (const double q : {0.5, 0.99, 1.0}) {
+        cells.push_back(number_cell(format_ms(summary.quantile(q))));
+      }
+    }
+    const std::optional<bool>& equal = phase.tokens->texts_equal;
+    cells.push_back(!equal   ? cell(kUnknown, "muted")
+                    : *equal ? cell("yes", "good")
+                             : cell("no", "bad"));
+    table.row(std::move(cells), phase.name == kBothWith ? "strong" : "");
+  }
+  return !known ? ""
+                : section("The language model, token by token",
+                          table.finish() +
+                              "<p class=\"soft\">The first token counts from the intended arrival "
+                              "of a request, each further one from the token before. The requests "
+                              "above are whole answers. Texts are compared, token by token, with "
+                              "the answers to the same questions while the model had the GPU to "
+                              "itself.</p>\n");
 }
 
 std::string timeline_section(const Results& results) {

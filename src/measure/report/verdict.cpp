@@ -77,15 +77,23 @@ const char* name(Verdict verdict) {
     case Verdict::met: return "met";
     case Verdict::missed: return "missed";
     case Verdict::inconclusive: return "inconclusive";
+    case Verdict::not_possible: return kNotPossible;
+    case Verdict::skipped: return kSkipped;
+    case Verdict::emulated: return kEmulated;
   }
   return "unknown";
 }
 
 const char* shown_as(Verdict verdict) {
-  return verdict == Verdict::met ? "ok" : verdict == Verdict::missed ? "FAILED" : "inconclusive";
+  return verdict == Verdict::met ? "ok" : verdict == Verdict::missed ? "FAILED" : name(verdict);
 }
 
 Verdict verdict_of(const Criterion& criterion) {
+  if (criterion.unjudged) {
+    return *criterion.unjudged == kSkipped    ? Verdict::skipped
+           : *criterion.unjudged == kEmulated ? Verdict::emulated
+                                              : Verdict::not_possible;
+  }
   const bool met = criterion.value && (criterion.at_least ? *criterion.value >= criterion.limit
                                                           : *criterion.value <= criterion.limit);
   return met                              ? Verdict::met
@@ -99,11 +107,17 @@ bool is_inconclusive(const Criterion& criterion) {
   return verdict_of(criterion) == Verdict::inconclusive;
 }
 
+bool is_unjudged(const Criterion& criterion) { return criterion.unjudged.has_value(); }
+
 std::string count_text(const std::vector<Criterion>& criteria) {
+  const auto unjudged = std::ranges::count_if(criteria, is_unjudged);
   std::string text = fmt::format("{} of {} criteria met", std::ranges::count_if(criteria, is_met),
-                                 criteria.size());
+                                 static_cast<long>(criteria.size()) - unjudged);
   if (const auto unknown = std::ranges::count_if(criteria, is_inconclusive)) {
     text += fmt::format(", {} inconclusive", unknown);
+  }
+  if (unjudged != 0) {
+    text += fmt::format(", {} not judged", unjudged);
   }
   return text;
 }

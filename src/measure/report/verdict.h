@@ -43,9 +43,9 @@ std::optional<OtherPrograms> more_disturbed(const std::optional<OtherPrograms>& 
 std::optional<OtherPrograms> most_disturbed(const Phase& phase);
 std::optional<OtherPrograms> most_disturbed(const Results& results);  // and of the criteria
 
-enum class Verdict { met, missed, inconclusive };
-const char* name(Verdict verdict);      // in JSON: "met", "missed", "inconclusive"
-const char* shown_as(Verdict verdict);  // on a terminal: "ok", "FAILED", "inconclusive"
+enum class Verdict { met, missed, inconclusive, not_possible, skipped, emulated };
+const char* name(Verdict verdict);  // in JSON: "met", "missed", "inconclusive", kNotPossible, ...
+const char* shown_as(Verdict verdict);  // on a terminal: "ok", "FAILED", else its name
 
 // A value that could not be measured has not met its limit.
 Verdict verdict_of(const Criterion& criterion);
@@ -53,6 +53,7 @@ Verdict verdict_of(const Criterion& criterion);
 bool is_met(const Criterion& criterion);
 bool is_missed(const Criterion& criterion);
 bool is_inconclusive(const Criterion& criterion);
+bool is_unjudged(const Criterion& criterion);  // not possible here, skipped, emulated
 
 // "2 of 3 criteria met, 1 inconclusive".
 std::string count_text(const std::vector<Criterion>& criteria);

@@ -6,12 +6,14 @@
 #include <cstdio>
 
 #include "base/exit_code.h"
+#include "bench/floods.h"
 #include "bench/scenario.h"
 #include "cli/bench_output.h"
 #include "cli/commands.h"
 #include "cli/measuring_setup.h"
 #include "demo/demo.h"
 #include "demo/environment.h"
+#include "demo/llama_server.h"
 #include "demo/progress.h"
 #include "report/report.h"
 #include "report/verdict.h"
@@ -31,6 +33,9 @@ std::vector<std::string> words_of(const BenchOptions& options) {
   }
   if (!options.json.empty()) {
     words.insert(words.end(), {"--json", options.json});
+  }
+  if (!options.llama_server.empty()) {
+    words.insert(words.end(), {"--llama-server", options.llama_server});
   }
   return words;
 }
@@ -73,12 +78,36 @@ Status run_all(const std::vector<const bench::Scenario*>& scenarios, const bench
   return ok();
 }
 
+// Who asks for all scenarios has not asked for a llama-server.
+void leave_out_llm_if_absent(demo::Progress& progress,
+                             std::vector<const bench::Scenario*>& scenarios) {
+  if (const auto found = demo::find_llama_server(""); !found) {
+    std::erase_if(scenarios, [](const auto* each) { return each->run == bench::run_llm; });
+    progress.say(fmt::format("{} is left out: {}", bench::kLlm, found.error().message()));
+  }
+}
+
+// Nor has one who is not root asked for another user's processes.
+void leave_out_hostile_if_impossible(demo::Progress& progress,
+                                     std::vector<const bench::Scenario*>& scenarios) {
+  if (!bench::Attack::is_possible()) {
+    std::erase_if(scenarios, [](const auto* each) { return each->run == bench::run_hostile; });
+    progress.say(fmt::format("{} is left out: it needs root", bench::kHostile));
+  }
+}
+
 Status measure(const demo::Programs& programs, const BenchOptions& options, int end_signals,
                report::Results& results) {
-  const auto scenarios = TRY(chosen(options.scenarios));
+  auto scenarios = TRY(chosen(options.scenarios));
   const demo::ScratchDirectory scratch = TRY(demo::ScratchDirectory::create());
   demo::Progress progress;
   const demo::Waiter waiter(end_signals, progress);
+  if (options.scenarios.empty() && options.llama_server.empty()) {
+    leave_out_llm_if_absent(progress, scenarios);
+  }
+  if (options.scenarios.empty()) {
+    leave_out_hostile_if_impossible(progress, scenarios);
+  }
   const bool virtual_gpu = demo::on_virtual_gpu();
   const bench::Launcher launcher(programs, scratch, waiter, virtual_gpu);
   results.environment = demo::describe_environment(virtual_gpu);
@@ -86,7 +115,7 @@ Status measure(const demo::Programs& programs, const BenchOptions& options, int 
   results.environment.command = fmt::format("gpreempt {}", fmt::join(words_of(options), " "));
   return run_all(scenarios,
                  {launcher, virtual_gpu, options.full ? bench::Extent::full : bench::Extent::brief,
-                  options.duration},
+                  options.duration, options.llama_server},
                  progress, results);
 }
 
@@ -123,7 +152,7 @@ int bench(const BenchOptions& options) {
   }
   fmt::print("\n{} on {}, {} cores\n\n", results.environment.device, results.environment.cpu,
              results.environment.cores);
-  print_bench(results);
+  std::fputs(bench_text(results).c_str(), stdout);
   fmt::print("{}/{}\n", options.output, report::kPageFile);
   return std::ranges::none_of(results.criteria, report::is_missed) ? exit_ok : exit_failed;
 }

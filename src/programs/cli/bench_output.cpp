@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <sstream>
 
 #include "base/text_table.h"
@@ -19,7 +20,7 @@ std::string value_text(const report::Criterion& criterion) {
   return criterion.value ? fmt::format("{:.4g} {}", *criterion.value, criterion.unit) : "N/A";
 }
 
-void print_criteria(const std::vector<report::Criterion>& criteria) {
+void add_criteria(const std::vector<report::Criterion>& criteria, std::string& out) {
   std::vector<Row> rows;
   for (const report::Criterion& each : criteria) {
     rows.push_back({shown_as(verdict_of(each)), each.scenario, each.what, value_text(each),
@@ -31,15 +32,16 @@ void print_criteria(const std::vector<report::Criterion>& criteria) {
   std::istringstream lines(text);
   std::string line;
   std::getline(lines, line);
-  fmt::print("{}\n", line);
+  fmt::format_to(std::back_inserter(out), "{}\n", line);
   for (const report::Criterion& each : criteria) {
     std::getline(lines, line);
-    fmt::print("{}\n", line);
+    fmt::format_to(std::back_inserter(out), "{}\n", line);
     if (report::is_inconclusive(each)) {
-      fmt::print("          other programs took {}\n", report::others_text(*each.others));
+      fmt::format_to(std::back_inserter(out), "          other programs took {}\n",
+                     report::others_text(*each.others));
     }
     if (!each.note.empty()) {
-      fmt::print("          {}\n", each.note);
+      fmt::format_to(std::back_inserter(out), "          {}\n", each.note);
     }
   }
 }
@@ -50,16 +52,16 @@ std::string number(const std::optional<double>& value, int digits) {
 
 // Sentences, which no column has room for.
 template <class Measured>
-void print_notes(const std::vector<Measured>& all) {
+void add_notes(const std::vector<Measured>& all, std::string& out) {
   for (const Measured& each : all) {
     if (!each.note.empty()) {
-      fmt::print("  {}: {}\n", each.mechanism, printable(each.note));
+      fmt::format_to(std::back_inserter(out), "  {}: {}\n", each.mechanism, printable(each.note));
     }
   }
-  fmt::print("\n");
+  fmt::format_to(std::back_inserter(out), "\n");
 }
 
-void print_schemes(const std::vector<report::Scheme>& schemes) {
+void add_schemes(const std::vector<report::Scheme>& schemes, std::string& out) {
   if (schemes.empty()) {
     return;
   }
@@ -70,25 +72,26 @@ void print_schemes(const std::vector<report::Scheme>& schemes) {
                     number(each.online_p50_ms, 2), number(each.online_p99_ms, 2),
                     number(each.low_over_high, 2), number(each.offline_steps_per_s, 2)});
   }
-  fmt::print("{}", layout({{"MECHANISM"},
-                           {"LEVEL", true},
-                           {"STOP US", true},
-                           {"START US", true},
-                           {"ONLINE P50 MS", true},
-                           {"P99 MS", true},
-                           {"LOW/HIGH", true},
-                           {"STEPS/S", true}},
-                          rows));
-  print_notes(schemes);
+  fmt::format_to(std::back_inserter(out), "{}",
+                 layout({{"MECHANISM"},
+                         {"LEVEL", true},
+                         {"STOP US", true},
+                         {"START US", true},
+                         {"ONLINE P50 MS", true},
+                         {"P99 MS", true},
+                         {"LOW/HIGH", true},
+                         {"STEPS/S", true}},
+                        rows));
+  add_notes(schemes, out);
 }
 
 std::string count(const std::optional<u64>& unmaps) {
   return unmaps ? std::to_string(*unmaps) : report::kUnknown;
 }
 
-void print_batching(const report::Batching& batching) {
-  fmt::print("{} queues of {} processes, stopped and started\n", batching.queues,
-             batching.processes);
+void add_batching(const report::Batching& batching, std::string& out) {
+  fmt::format_to(std::back_inserter(out), "{} queues of {} processes, stopped and started\n",
+                 batching.queues, batching.processes);
   const double slowest_us = report::slowest_stop_us(batching);
   std::vector<Row> rows;
   for (const BatchWay& way : batching.ways) {
@@ -98,23 +101,24 @@ void print_batching(const report::Batching& batching) {
                     number(way.start_p50_us, 0), number(way.start_p99_us, 0),
                     count(way.stop_unmaps), count(way.start_unmaps)});
   }
-  fmt::print("{}", layout({{"MECHANISM"},
-                           {"ONE CALL FOR"},
-                           {"CALLS", true},
-                           {"STOP US", true},
-                           {"P99", true},
-                           {"FASTER", true},
-                           {"START US", true},
-                           {"P99", true},
-                           {"UNMAPS", true},
-                           {"TO START", true}},
-                          rows));
-  print_notes(batching.ways);
+  fmt::format_to(std::back_inserter(out), "{}",
+                 layout({{"MECHANISM"},
+                         {"ONE CALL FOR"},
+                         {"CALLS", true},
+                         {"STOP US", true},
+                         {"P99", true},
+                         {"FASTER", true},
+                         {"START US", true},
+                         {"P99", true},
+                         {"UNMAPS", true},
+                         {"TO START", true}},
+                        rows));
+  add_notes(batching.ways, out);
 }
 
-void print_reservation(const report::Reservation& reservation) {
-  fmt::print("online beside {} queues on {} slots, nobody stopped\n", reservation.queues,
-             reservation.slots);
+void add_reservation(const report::Reservation& reservation, std::string& out) {
+  fmt::format_to(std::back_inserter(out), "online beside {} queues on {} slots, nobody stopped\n",
+                 reservation.queues, reservation.slots);
   std::vector<Row> rows;
   for (const report::ReservedRun& run : reservation.runs) {
     rows.push_back({std::to_string(run.reserved_slots), number(run.online_p50_ms, 2),
@@ -122,17 +126,18 @@ void print_reservation(const report::Reservation& reservation) {
                     report::format_percent(run.slots_used)});
   }
   if (!reservation.note.empty()) {
-    fmt::print("  {}\n", reservation.note);
+    fmt::format_to(std::back_inserter(out), "  {}\n", reservation.note);
   }
-  fmt::print("{}\n", layout({{"RESERVED SLOTS", true},
-                             {"ONLINE P50 MS", true},
-                             {"P99 MS", true},
-                             {"P99 FASTER", true},
-                             {"SLOTS USED", true}},
-                            rows));
+  fmt::format_to(std::back_inserter(out), "{}\n",
+                 layout({{"RESERVED SLOTS", true},
+                         {"ONLINE P50 MS", true},
+                         {"P99 MS", true},
+                         {"P99 FASTER", true},
+                         {"SLOTS USED", true}},
+                        rows));
 }
 
-void print_tiers(const report::Results& results) {
+void add_tiers(const report::Results& results, std::string& out) {
   const std::vector<report::Tier> tiers = report::hardware_tiers(results);
   if (tiers.empty()) {
     return;
@@ -148,23 +153,26 @@ void print_tiers(const report::Results& results) {
                     : best   ? report::format_short(*best)
                              : failed});
   }
-  fmt::print("tiers for hardware runs{}\n{}\n",
-             emulated ? "; measured is an emulator's time, not to be judged by them" : "",
-             layout({{"WHAT"}, {"TIERS"}, {"MEASURED", true}, {emulated ? "" : "REACHED"}}, rows));
+  fmt::format_to(
+      std::back_inserter(out), "tiers for hardware runs{}\n{}\n",
+      emulated ? "; measured is an emulator's time, not to be judged by them" : "",
+      layout({{"WHAT"}, {"TIERS"}, {"MEASURED", true}, {emulated ? "" : "REACHED"}}, rows));
 }
 
 }  // namespace
 
-void print_bench(const report::Results& results) {
-  print_schemes(results.schemes);
+std::string bench_text(const report::Results& results) {
+  std::string out;
+  add_schemes(results.schemes, out);
   if (results.batching) {
-    print_batching(*results.batching);
+    add_batching(*results.batching, out);
   }
   if (results.reservation) {
-    print_reservation(*results.reservation);
+    add_reservation(*results.reservation, out);
   }
-  print_tiers(results);
-  print_criteria(results.criteria);
+  add_tiers(results, out);
+  add_criteria(results.criteria, out);
+  return out;
 }
 
 }  // namespace gp::cli

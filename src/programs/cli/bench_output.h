@@ -8,7 +8,7 @@
 
 namespace gp::cli {
 
-void print_bench(const report::Results& results);
+std::string bench_text(const report::Results& results);
 
 // schema_version, virtual_gpu, criteria[] {scenario, what, unit, limit, at_least, value, noise,
 // note, others, passed, verdict}, schemes[], batching, reservation, tiers[]. Unknown is null.

@@ -53,6 +53,9 @@ struct DemoOptions {
   std::chrono::milliseconds duration = std::chrono::seconds(15);  // of each phase, in all rounds
   unsigned rounds = 3;
   bool virtual_gpu = false;  // even if there is a GPU
+  bool llm = false;          // the online program is a llama-server:
+  std::string llama_server;  // its path; empty: the one in PATH
+  std::string model;         // a GGUF file; empty: a small one is made
 };
 int demo(const DemoOptions& options);
 
@@ -65,8 +68,23 @@ struct BenchOptions {
   std::string output = "gpreempt-bench";              // a directory for the results
   std::string json;                                   // a file for the criteria; empty: none
   bool virtual_gpu = false;                           // even if there is a GPU
+  std::string llama_server;                           // empty: the one in PATH
 };
 int bench(const BenchOptions& options);
+
+// Does gpreempt work on this machine?
+struct VerifyOptions {
+  unsigned gpu = 0;          // of those that the driver lists
+  bool yes = false;          // though others use the GPU
+  bool quick = false;        // two minutes
+  bool anonymous = false;    // no names of host and user
+  bool virtual_gpu = false;  // even if there is a GPU
+  std::string output;        // a directory for the results; empty: named by host and date
+  std::optional<std::chrono::milliseconds> soak;
+  std::optional<unsigned> rounds;  // so few stops: to see it at work
+  std::vector<std::string> steps;  // only these; empty: all
+};
+int verify(VerifyOptions options);
 
 // What the daemon knows and does.
 int scheduler_status(const std::string& socket, bool json);
@@ -84,6 +102,8 @@ int trace(const TraceOptions& options);
 // file for the same in one picture, or empty.
 int report_page(const std::string& directory, const std::string& output,
                 const std::string& picture);
+// The criteria of two runs side by side; each a directory or an archive of verify.
+int compare_results(const std::string& first, const std::string& second);
 
 // What bare `gpreempt` says.
 int status();

@@ -6,13 +6,16 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 
 #include "base/exit_code.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/measuring_setup.h"
+#include "demo/llama_server.h"
 #include "demo/phases.h"
 #include "demo/summary.h"
+#include "llm/gguf.h"
 #include "report/phases.h"
 #include "report/report.h"
 #include "report/verdict.h"
@@ -38,6 +41,15 @@ std::vector<std::string> words_of(const DemoOptions& options) {
   if (!options.socket.empty()) {
     words.insert(words.end(), {"--socket", options.socket});
   }
+  if (options.llm) {
+    words.emplace_back("--llm");
+  }
+  if (!options.llama_server.empty()) {
+    words.insert(words.end(), {"--llama-server", options.llama_server});
+  }
+  if (!options.model.empty()) {
+    words.insert(words.end(), {"--model", options.model});
+  }
   return words;
 }
 
@@ -62,6 +74,34 @@ std::string others(const std::optional<report::OtherPrograms>& others) {
   return others ? fmt::format("{:.0f}", 100 * report::part_of_cpus(*others) * others->cpus) : "N/A";
 }
 
+std::string yes_or_no(const std::optional<bool>& value) {
+  return !value ? "" : *value ? "yes" : "NO";
+}
+
+// Of a language model: how long the first token took and each further one.
+std::string token_table(const report::Results& results) {
+  std::vector<Row> rows;
+  for (const report::Phase& phase : results.phases) {
+    if (phase.tokens) {
+      const demo::PhaseSummary summary = demo::summarise(phase);
+      const demo::Quantiles &first = summary.first_token_ms, &next = summary.next_token_ms;
+      rows.push_back({summary.name, milliseconds(first.p50), milliseconds(first.p99),
+                      milliseconds(first.max), milliseconds(next.p50), milliseconds(next.p99),
+                      milliseconds(next.max), yes_or_no(summary.texts_equal)});
+    }
+  }
+  return rows.empty() ? ""
+                      : "\n" + layout({{"PHASE"},
+                                       {"FIRST TOKEN P50 MS", true},
+                                       {"P99 MS", true},
+                                       {"MAX MS", true},
+                                       {"NEXT TOKEN P50 MS", true},
+                                       {"P99 MS", true},
+                                       {"MAX MS", true},
+                                       {"SAME TEXTS"}},
+                                      rows);
+}
+
 std::string table(const report::Results& results) {
   std::vector<Row> rows;
   for (const report::Phase& phase : results.phases) {
@@ -72,7 +112,7 @@ std::string table(const report::Results& results) {
          milliseconds(summary.online_max_ms), online ? std::to_string(summary.requests) : "",
          speed(summary.offline_steps_per_s),
          online && summary.offline_steps_per_s ? std::to_string(summary.preemptions) : "",
-         others(summary.others), summary.checksum_ok ? (*summary.checksum_ok ? "yes" : "NO") : ""});
+         others(summary.others), yes_or_no(summary.checksum_ok)});
     if (phase.rounds.size() > 1) {
       rows.push_back({"  rounds", milliseconds(report::latency_spread(phase, 0.5)),
                       milliseconds(report::latency_spread(phase, 0.99)), "", "",
@@ -127,6 +167,7 @@ void print(const report::Results& results, const DemoOptions& options) {
         "Latencies of all {} rounds together, steps/s their median; rounds: lowest-highest.\n",
         options.rounds);
   }
+  fmt::print("{}", token_table(results));
   fmt::print("Others: what other programs took meanwhile, in percent of one CPU.\n\n");
   for (const report::Criterion& criterion : results.criteria) {
     fmt::print("{:<12} {}\n", shown_as(verdict_of(criterion)), criterion_text(criterion));
@@ -141,7 +182,8 @@ void print(const report::Results& results, const DemoOptions& options) {
 
 bool all_well(const report::Results& results) {
   const auto intact = [](const report::Phase& phase) {
-    return phase.name == demo::kOnlineAlone || phase.checksum_ok.value_or(false);
+    return (phase.name == demo::kOnlineAlone || phase.checksum_ok.value_or(false)) &&
+           (!phase.tokens || phase.tokens->texts_equal.value_or(false));
   };
   return std::ranges::all_of(results.phases, intact) &&
          std::ranges::none_of(results.criteria, report::is_missed);
@@ -150,17 +192,37 @@ bool all_well(const report::Results& results) {
 // A minute and a half is long if nobody says what is going on.
 void announce(const DemoOptions& options) {
   constexpr std::chrono::seconds kPrograms{3};  // that they take to start, each time
-  const auto whole = 4 * (options.duration + options.rounds * kPrograms);
+  const int times = options.llm ? 9 : 4;        // without gpreempt a language model takes long
+  const auto whole = times * (options.duration + options.rounds * kPrograms);
   fmt::print(stderr,
-             "A server (online) and a trainer (offline) use the GPU: each alone, both without\n"
+             "A {} (online) and a trainer (offline) use the GPU: each alone, both without\n"
              "gpreempt, both with it; {} {} of that, about {} s in all.\n",
-             options.rounds, options.rounds == 1 ? "round" : "rounds",
+             options.llm ? "llama-server" : "server", options.rounds,
+             options.rounds == 1 ? "round" : "rounds",
              std::chrono::duration_cast<std::chrono::seconds>(whole).count());
+}
+
+// What can be known before a GPU is there.
+Result<std::optional<demo::LlmOptions>> llm_of(const DemoOptions& options) {
+  if (!options.llm) {
+    return std::optional<demo::LlmOptions>();
+  }
+  demo::LlmOptions llm;
+  llm.llama_server = TRY(demo::find_llama_server(options.llama_server));
+  if (!options.model.empty()) {
+    TRY(llm::check_is_gguf(options.model));
+    llm.model = std::filesystem::absolute(options.model).string();
+  }
+  return std::optional(llm);
 }
 
 }  // namespace
 
 int demo(const DemoOptions& options) {
+  const auto llm = llm_of(options);
+  if (!llm) {
+    return report_error(llm.error());
+  }
   const Result<MeasuringSetup> setup =
       prepare_measuring({options.output, options.json}, options.virtual_gpu, words_of(options));
   if (!setup) {
@@ -168,7 +230,7 @@ int demo(const DemoOptions& options) {
   }
   announce(options);
   auto results = demo::run(setup->programs, {options.duration, options.rounds, options.socket,
-                                             setup->end_signals.get()});
+                                             setup->end_signals.get(), *llm});
   if (!results) {
     if (results.error().code == EINTR) {
       std::fputs("gpreempt: the demo was ended\n", stderr);

@@ -40,6 +40,9 @@ struct Diagnosis {
   ExitCode exit_code() const;
 };
 
+// As `gpreempt doctor --json` says it.
+std::string diagnosis_json(const Diagnosis& diagnosis);
+
 // Who asks: which groups and rights the answers depend on.
 struct Identity {
   uid_t uid = 0;

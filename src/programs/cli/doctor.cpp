@@ -143,6 +143,10 @@ std::string counts_text(const discover::Snapshot& snapshot) {
 
 }  // namespace
 
+std::string diagnosis_json(const Diagnosis& diagnosis) {
+  return full_json(diagnosis).dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
 int doctor(std::optional<pid_t> pid, bool json) {
   Diagnosis diagnosis = diagnose(system_os(), {}, current_identity(), {});
   if (pid) {
@@ -155,7 +159,7 @@ int doctor(std::optional<pid_t> pid, bool json) {
     }
   }
   if (json) {
-    print_json(full_json(diagnosis));
+    std::fputs(diagnosis_json(diagnosis).c_str(), stdout);
   } else {
     std::fputs(full_text(diagnosis).c_str(), stdout);
   }

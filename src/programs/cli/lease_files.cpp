@@ -65,7 +65,9 @@ Result<LeaseFile> LeaseFile::create(const ProcessKey& target) {
   const std::string fresh = path + ".new";
   const std::string text = fmt::format("holder {} {} target {} {}\n", self.pid, self.start_time,
                                        target.pid, target.start_time);
-  const UniqueFd fd(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  ::unlink(fresh.c_str());  // of a process before, with our pid
+  const UniqueFd fd(
+      ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!fd || ::write(fd.get(), text.data(), text.size()) != std::ssize(text) ||
       ::rename(fresh.c_str(), path.c_str()) != 0) {
     return Error{errno, fmt::format("write {}", path), ""};

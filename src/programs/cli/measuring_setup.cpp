@@ -15,7 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Known before a minute has gone by: whether the results can be kept. Makes nothing yet.
+}  // namespace
+
 Status check_place_for(const std::string& path) {
   std::error_code code;
   fs::path place = fs::absolute(path, code);
@@ -30,8 +31,6 @@ Status check_place_for(const std::string& path) {
   }
   return ok();
 }
-
-}  // namespace
 
 Result<MeasuringSetup> prepare_measuring(const std::vector<std::string>& paths, bool virtual_gpu,
                                          const std::vector<std::string>& words,

@@ -15,6 +15,9 @@ struct MeasuringSetup {
   UniqueFd end_signals;
 };
 
+// Known before a minute has gone by: whether results can be kept there. Makes nothing yet.
+Status check_place_for(const std::string& path);
+
 // Checks first that the results can be kept under these paths (empty ones are none). Without a GPU,
 // or if a virtual one is wanted, this process is replaced by one on a virtual GPU: `words` follow
 // "gpreempt", and the device has the options of `vgpu run` that are given.

@@ -118,6 +118,29 @@ std::string node_remarks(const json& status) {
   return text;
 }
 
+// How long stops outlast the work of each online job, and why so long.
+std::string linger_lines(const json& status) {
+  std::string text;
+  for (const json& job : field(status, "jobs")) {
+    const json& linger = field(job, "linger");
+    if (!linger.is_object() || field(job, "class") != "online") {
+      continue;
+    }
+    const std::string by = text_of(field(linger, "by"));
+    std::string why = "no stop is measured yet";
+    if (by == "gaps") {
+      why = fmt::format("learnt from its gaps (p50 {} ms, p90 {} ms)",
+                        milliseconds(field(linger, "gap_us_p50")),
+                        milliseconds(field(linger, "gap_us_p90")));
+    } else if (by == "price") {
+      why = "what stopping and starting cost";
+    }
+    text += fmt::format("after {} went idle, offline work stays stopped for {} ms: {}\n",
+                        text_of(field(job, "job")), milliseconds(field(linger, "linger_us")), why);
+  }
+  return text.empty() ? "" : "\n" + text;
+}
+
 // Why a process is not stopped in a better way, and what went wrong.
 std::string remarks(const json& status) {
   std::string text = node_remarks(status);
@@ -160,7 +183,7 @@ std::string scheduler_text(const json& status) {
   if (const std::string nodes = nodes_table(status); !nodes.empty()) {
     text += "\n" + nodes;
   }
-  return text + latency_line(status) + remarks(status);
+  return text + latency_line(status) + linger_lines(status) + remarks(status);
 }
 
 }  // namespace gp::cli

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 
 #include "base/exit_code.h"
@@ -101,11 +102,23 @@ Result<LeaseEnd> wait_for_end(mechanism::Controller& controller, mechanism::Leas
   }
 }
 
+// Ctrl-Z would leave the queues stopped and nobody to see it: their keeper ends that at the
+// deadline, but whoever has none depends on us.
+void stay_awake() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int number : {SIGTSTP, SIGTTIN, SIGTTOU}) {
+    sigaddset(&signals, number);
+  }
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+}
+
 Result<ExitCode> hold(const SuspendOptions& options) {
+  stay_awake();
   const UniqueFd signals = TRY(catch_end_signals());
   const auto target = TRY(discover::process_key(system_os(), {}, options.pid));
   const std::string who = process_text(TRY(live_snapshot({.debugfs = false})), options.pid);
-  const auto controller = TRY(mechanism::Controller::create());
+  const auto controller = TRY(mechanism::Controller::create({.keeper = true}));
   const mechanism::Target targets[] = {{target, options.queue_ids}};
   TRY(controller->prepare(target, options.lease.mechanism));
   const Clock::time_point begin = Clock::now();

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/parts.h"
+
 namespace gp::cli {
 namespace {
 
@@ -32,16 +34,12 @@ Result<std::string> find_agent() {
     }
     return fs::absolute(named).string();
   }
-  std::error_code code;
-  const fs::path here = fs::read_symlink("/proc/self/exe", code).parent_path();
-  for (const char* place : {"../lib/libgpreempt_agent.so", GPREEMPT_INSTALLED_AGENT}) {
-    const fs::path candidate = (here / place).lexically_normal();
-    if (fs::is_regular_file(candidate, code)) {
-      return candidate.string();
-    }
+  auto found = find_part(Part::library, "libgpreempt_agent.so");
+  if (!found) {
+    return Error(found.error())
+        .with_hint("install gpreempt whole; GPREEMPT_AGENT names it elsewhere");
   }
-  return Error{ENOENT, "libgpreempt_agent.so is not beside this program",
-               "make install puts it there; GPREEMPT_AGENT names it elsewhere"};
+  return found;
 }
 
 std::string with_tool(std::string_view list, std::string_view library) {

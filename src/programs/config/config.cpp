@@ -174,7 +174,8 @@ Status read_rule(const Node& node, discover::ClassConfig& classes) {
   TRY(read_table(node, {{"class", text(work_class)},
                         {"command", text(rule.command)},
                         {"cgroup", text(rule.cgroup)},
-                        {"uid", number(uid, 0, 4294967294.0)}}));
+                        {"uid", number(uid, 0, 4294967294.0)},
+                        {"enforce", flag(rule.enforce)}}));
   if (node.as_table()->contains("uid")) {
     rule.uid = uid;
   }
@@ -199,6 +200,16 @@ Status read_classes(const Node& node, discover::ClassConfig& classes) {
   return ok();
 }
 
+Status read_group(const Node& node, std::optional<gid_t>& gid) {
+  const std::string name = TRY(text_of(node));
+  const struct group* entry = ::getgrnam(name.c_str());
+  if (entry == nullptr) {
+    return problem(node, fmt::format("there is no group '{}'", name));
+  }
+  gid = entry->gr_gid;
+  return ok();
+}
+
 Status read_who(const toml::table& table, Grant& grant) {
   if (const Node* user = table.get("user")) {
     const std::string name = TRY(text_of(*user));
@@ -209,38 +220,67 @@ Status read_who(const toml::table& table, Grant& grant) {
     grant.uid = entry->pw_uid;
   }
   if (const Node* group = table.get("group")) {
-    const std::string name = TRY(text_of(*group));
-    const struct group* entry = ::getgrnam(name.c_str());
-    if (entry == nullptr) {
-      return problem(*group, fmt::format("there is no group '{}'", name));
-    }
-    grant.gid = entry->gr_gid;
+    TRY(read_group(*group, grant.gid));
+  }
+  return ok();
+}
+
+// The keys that say who is meant, beside others.
+Status read_with_who(const Node& node, Grant& who, Keys keys) {
+  u32 uid = 0, gid = 0;
+  const Setter later = [](const Node&) { return ok(); };
+  keys.insert({{"user", later},
+               {"group", later},
+               {"uid", number(uid, 0, 4294967294.0)},
+               {"gid", number(gid, 0, 4294967294.0)}});
+  TRY(read_table(node, keys));
+  const toml::table& table = *node.as_table();
+  if (table.contains("uid")) {
+    who.uid = uid;
+  }
+  if (table.contains("gid")) {
+    who.gid = gid;
+  }
+  TRY(read_who(table, who));
+  if (!who.uid && !who.gid) {
+    return problem(node, "who? It needs user, uid, group or gid");
   }
   return ok();
 }
 
 Status read_grant(const Node& node, std::vector<Grant>& grants) {
   Grant grant;
-  u32 uid = 0, gid = 0;
-  const Setter later = [](const Node&) { return ok(); };
-  TRY(read_table(node, {{"user", later},
-                        {"group", later},
-                        {"uid", number(uid, 0, 4294967294.0)},
-                        {"gid", number(gid, 0, 4294967294.0)},
-                        {"preempt_others", flag(grant.preempt_others)},
-                        {"govern_others", flag(grant.govern_others)}}));
-  const toml::table& table = *node.as_table();
-  if (table.contains("uid")) {
-    grant.uid = uid;
-  }
-  if (table.contains("gid")) {
-    grant.gid = gid;
-  }
-  TRY(read_who(table, grant));
-  if (!grant.uid && !grant.gid) {
-    return problem(node, "who? A grant needs user, uid, group or gid");
-  }
+  TRY(read_with_who(node, grant,
+                    {{"preempt_others", flag(grant.preempt_others)},
+                     {"govern_others", flag(grant.govern_others)}}));
   grants.push_back(grant);
+  return ok();
+}
+
+Status read_allowed(const Node& node, std::vector<WorkClass>& classes) {
+  const toml::array* array = node.as_array();
+  if (array == nullptr || array->empty()) {
+    return problem(node, "an array of classes is expected");
+  }
+  for (const Node& entry : *array) {
+    const auto known = find_class(TRY(text_of(entry)));
+    if (!known) {
+      return problem(entry, "a class is \"online\", \"normal\" or \"offline\"");
+    }
+    classes.push_back(*known);
+  }
+  return ok();
+}
+
+Status read_access(const Node& node, std::vector<Access>& access) {
+  Access entry;
+  TRY(read_with_who(node, entry.who, {{"classes", [&](const Node& classes) {
+                                         return read_allowed(classes, entry.classes);
+                                       }}}));
+  if (entry.classes.empty()) {
+    return problem(node, "classes says what they may be");
+  }
+  access.push_back(entry);
   return ok();
 }
 
@@ -295,6 +335,11 @@ Status read_all(const Node& root, Config& config) {
           return read_tables(node,
                              [&](const Node& grant) { return read_grant(grant, config.grants); });
         }},
+       {"access",
+        [&](const Node& node) {
+          return read_tables(node,
+                             [&](const Node& entry) { return read_access(entry, config.access); });
+        }},
        {"lease", duration(settings.lease_ns, 100e6, 60e9)},
        {"answer", duration(settings.answer_ns, 10e6, 60e9)},
        {"retry", duration(settings.retry_ns, 100e6, 3600e9)},
@@ -304,7 +349,10 @@ Status read_all(const Node& root, Config& config) {
        {"reserve", [&](const Node& node) { return read_reserve(node, config.reservation); }},
        {"make_room", flag(settings.make_room)},
        {"make_room_idle", duration(settings.make_room_idle_ns, 10e6, 3600e9)},
-       {"socket_mode", [&](const Node& node) { return read_mode(node, config.socket_mode); }},
+       {"socket_mode",
+        [&](const Node& node) { return read_mode(node, config.socket_access.mode); }},
+       {"socket_group",
+        [&](const Node& node) { return read_group(node, config.socket_access.group); }},
        {"real_time", flag(config.real_time)},
        {"watch_all_processes", flag(config.watch_all_processes)},
        {"connections", number(config.limits.connections, 1, 1'000'000)},

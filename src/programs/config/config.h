@@ -21,9 +21,21 @@ constexpr const char* kDefaultPath = "/etc/gpreempt/gpreemptd.toml";
 // What a user may do beyond governing their own processes. Root and the daemon's own user may all.
 struct Grant {
   std::optional<uid_t> uid;
-  std::optional<gid_t> gid;     // the primary group of the peer
+  std::optional<gid_t> gid;     // any group of the process, supplementary ones too
   bool preempt_others = false;  // online jobs of theirs stop offline jobs of others, too
   bool govern_others = false;   // suspend, resume and classify processes of others
+};
+
+// Which classes work of some users may have. Of those that apply to a user, the first counts.
+struct Access {
+  Grant who;                       // only uid and gid
+  std::vector<WorkClass> classes;  // what calls itself something else is of the first one
+};
+
+// Who may connect; what they may do is decided by their identity.
+struct SocketAccess {
+  mode_t mode = 0666;
+  std::optional<gid_t> group;  // of the socket; empty: the daemon's
 };
 
 struct Limits {
@@ -48,9 +60,10 @@ struct Config {
   Reservation reservation;
   discover::ClassConfig classes;
   std::vector<Grant> grants;
+  std::vector<Access> access;
   Limits limits;
-  mode_t socket_mode = 0666;  // who may connect; what they may do is decided by their identity
-  bool real_time = true;      // daemon and agents, where they are permitted to be
+  SocketAccess socket_access;
+  bool real_time = true;            // daemon and agents, where they are permitted to be
   bool watch_all_processes = true;  // find processes without an agent, too
 };
 

@@ -30,8 +30,8 @@ ToldFacts told_by(const Message& hello) {
   if (hello.priority <= 15) {
     facts.priority = hello.priority;
   }
-  facts.tag = wire::text_of(hello.tag);
-  facts.job = wire::text_of(hello.job);
+  facts.tag = printable(std::string(wire::text_of(hello.tag)));
+  facts.job = printable(std::string(wire::text_of(hello.job)));
   return facts;
 }
 
@@ -44,16 +44,15 @@ Agents::~Agents() {
   }
 }
 
-bool Agents::on_message(Peer& peer, const wire::Header& header, std::span<const u8> message,
-                        std::vector<UniqueFd> files) {
+bool Agents::on_message(Peer& peer, const wire::Header& header, std::span<const u8> message) {
   if (header.kind == Kind::hello) {
-    return on_hello(peer, message, std::move(files));
+    return on_hello(peer, message);
   }
   const auto found = agents_.find(peer.id);
   if (header.kind == Kind::refused) {
-    return found == agents_.end() && files.empty() && on_refused(peer, message);
+    return found == agents_.end() && on_refused(peer, message);
   }
-  if (found == agents_.end() || !files.empty()) {
+  if (found == agents_.end()) {
     return false;
   }
   if (header.kind == Kind::done) {
@@ -62,17 +61,18 @@ bool Agents::on_message(Peer& peer, const wire::Header& header, std::span<const 
   return on_queue(found->second, header, message);
 }
 
-bool Agents::on_hello(Peer& peer, std::span<const u8> message, std::vector<UniqueFd> files) {
+bool Agents::on_hello(Peer& peer, std::span<const u8> message) {
   const auto hello = wire::decode<wire::Hello>(message);
-  if (!hello || files.size() != 2 || agents_.contains(peer.id) || expected_.contains(peer.id)) {
+  if (!hello || agents_.contains(peer.id) || expected_.contains(peer.id)) {
     return false;
   }
-  const sched::Process* process = engine_.find_pid(peer.who.pid);
+  const auto id = processes_.join(peer.who);
+  const sched::Process* process = id ? engine_.find(*id) : nullptr;
   if (process == nullptr || (!process->prepared && process->prepare_sequence == 0)) {
-    return admit(peer, *hello, files);
+    return admit(peer, *hello);
   }
   // A process has one debugger, which the agent is to be: we let go of it before we welcome it.
-  expected_[peer.id] = {*hello, std::move(files)};
+  expected_[peer.id] = *hello;
   let_go_for(peer.id, process->facts.key);
   return true;
 }
@@ -82,7 +82,7 @@ bool Agents::on_refused(const Peer& peer, std::span<const u8> message) {
   if (!refused) {
     return false;
   }
-  const auto id = processes_.join(peer.who.pid, peer.who.uid, peer.who.gid);
+  const auto id = processes_.join(peer.who);
   if (!id || by_process_.contains(*id)) {
     return false;
   }
@@ -99,7 +99,7 @@ void Agents::on_other_version(const Peer& peer, u16 version) {
 }
 
 void Agents::refuse(const Peer& peer, std::string reason) {
-  const auto id = processes_.join(peer.who.pid, peer.who.uid, peer.who.gid);
+  const auto id = processes_.join(peer.who);
   if (id && !by_process_.contains(*id)) {
     note_refusal(peer, *id, *processes_.what_was_told(*id), std::move(reason));
   }
@@ -127,7 +127,7 @@ void Agents::let_go_for(PeerId id, const ProcessKey& key) {
 // In the middle of the engine's work: what follows comes later.
 void Agents::on_runs_again(ProcessId process) {
   const ProcessKey* key = processes_.key_of(process);
-  for (const auto& [id, expected] : expected_) {
+  for (const auto& [id, hello] : expected_) {
     const Peer* peer = peers_->find(id);
     if (key != nullptr && peer != nullptr && peer->who.pid == key->pid) {
       let_go_for(id, *key);
@@ -138,19 +138,18 @@ void Agents::on_runs_again(ProcessId process) {
 void Agents::admit_expected(PeerId id) {
   auto expected = expected_.extract(id);
   Peer* peer = peers_->find(id);
-  if (peer != nullptr && !expected.empty() &&
-      !admit(*peer, expected.mapped().hello, expected.mapped().files)) {
+  if (peer != nullptr && !expected.empty() && !admit(*peer, expected.mapped())) {
     peers_->close(id);
   }
 }
 
-bool Agents::admit(Peer& peer, const wire::Hello& hello, std::vector<UniqueFd>& files) {
-  auto page = PageMapping::map(files[0].get());
+bool Agents::admit(Peer& peer, const wire::Hello& hello) {
+  auto page = PageMapping::create(peer.who.pid);
   if (!page) {
     refuse(peer, page.error().message());
     return false;
   }
-  const auto id = processes_.join(peer.who.pid, peer.who.uid, peer.who.gid);
+  const auto id = processes_.join(peer.who);
   if (!id || by_process_.contains(*id)) {
     return false;  // it has ended, or it has an agent already
   }
@@ -159,11 +158,10 @@ bool Agents::admit(Peer& peer, const wire::Hello& hello, std::vector<UniqueFd>& 
   agent.process = *id;
   agent.abilities = MechanismSet::of_bits(hello.abilities);
   agent.page = std::move(*page);
-  agent.wake = std::move(files[1]);
   // Edge-triggered and never read: each write of the agent is one event, without a system call of
   // ours to take it.
   auto token =
-      loop_.add(agent.wake.get(), EPOLLIN | EPOLLET, [this, &agent](u32) { on_wake(agent); });
+      loop_.add(agent.page->wake(), EPOLLIN | EPOLLET, [this, &agent](u32) { on_wake(agent); });
   if (!token) {
     agents_.erase(peer.id);
     return false;
@@ -202,7 +200,10 @@ void Agents::welcome(Agent& agent) {
                     message.lease_ns == agent.welcome.lease_ns;
   if (!same) {
     agent.welcome = message;
-    peers_->send(agent.peer, wire::bytes_of(message));
+    const int files[] = {agent.page->memfd(), agent.page->wake()};
+    const std::span<const int> to_send = agent.has_page ? std::span<const int>() : files;
+    agent.has_page = true;
+    peers_->send(agent.peer, wire::bytes_of(message), to_send);
   }
 }
 
@@ -231,7 +232,9 @@ bool Agents::on_queue(Agent& agent, const wire::Header& header, std::span<const 
     if (!created || agent.queues.size() >= kMostQueues) {
       return false;
     }
-    agent.queues[created->ring_base] = created->gpu_id;
+    // A GPU that is not there is no place: whoever invents one may be anywhere.
+    const bool is_known = gpu_ids_.empty() || gpu_ids_.contains(created->gpu_id);
+    agent.queues[created->ring_base] = is_known ? created->gpu_id : 0;
     tell_queues(agent, true);
     return true;
   }

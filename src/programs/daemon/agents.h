@@ -33,8 +33,7 @@ class Agents {
   void set_gpus(std::set<u32> gpu_ids) { gpu_ids_ = std::move(gpu_ids); }
 
   // Messages of agents; false if it is not one that may come now.
-  bool on_message(Peer& peer, const wire::Header& header, std::span<const u8> message,
-                  std::vector<UniqueFd> files);
+  bool on_message(Peer& peer, const wire::Header& header, std::span<const u8> message);
   // An agent that cannot be understood.
   void on_other_version(const Peer& peer, u16 version);
   void on_closed(PeerId id);
@@ -53,30 +52,25 @@ class Agents {
     PeerId peer = 0;
     sched::ProcessId process = 0;
     std::unique_ptr<PageMapping> page;
-    UniqueFd wake;
+    bool has_page = false;  // the agent: it was sent
     Loop::Token wake_token = 0;
     std::map<u64, u32> queues;  // gpu_id by ring address
     MechanismSet abilities;
     wire::Welcome welcome;  // as sent last
     sched::Allowance wakes;
   };
-  // It has said hello, but we are still attached to its process from outside.
-  struct Expected {
-    wire::Hello hello;
-    std::vector<UniqueFd> files;
-  };
   struct Muted {
     PeerId peer;
     u64 until_ns;
   };
 
-  bool on_hello(Peer& peer, std::span<const u8> message, std::vector<UniqueFd> files);
+  bool on_hello(Peer& peer, std::span<const u8> message);
   bool on_refused(const Peer& peer, std::span<const u8> message);
   void refuse(const Peer& peer, std::string reason);
   void note_refusal(const Peer& peer, sched::ProcessId id, ToldFacts facts, std::string reason);
   void let_go_for(PeerId id, const ProcessKey& key);
   void admit_expected(PeerId id);
-  bool admit(Peer& peer, const wire::Hello& hello, std::vector<UniqueFd>& files);
+  bool admit(Peer& peer, const wire::Hello& hello);
   bool on_queue(Agent& agent, const wire::Header& header, std::span<const u8> message);
   bool on_done(Agent& agent, std::span<const u8> message);
   void on_wake(Agent& agent);
@@ -95,7 +89,8 @@ class Agents {
   std::set<u32> gpu_ids_;
   std::unordered_map<PeerId, Agent> agents_;
   std::unordered_map<sched::ProcessId, Agent*> by_process_;
-  std::unordered_map<PeerId, Expected> expected_;
+  // Who has said hello while we are still attached to the process from outside.
+  std::unordered_map<PeerId, wire::Hello> expected_;
   std::vector<Muted> muted_;  // who is not listened to
 };
 

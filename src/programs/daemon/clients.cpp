@@ -6,9 +6,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/text_table.h"
 #include "daemon/status_json.h"
-#include "discover/discover.h"
-#include "os/os.h"
 
 namespace gp::daemon {
 
@@ -31,7 +30,12 @@ bool Clients::on_message(Peer& peer, const wire::Header& header, std::span<const
       peers_->send_text(peer.id, status_json(engine_, *driver_, monotonic_ns(), peers_->count()),
                         header.sequence);
       return true;
-    case Kind::trace: traces_.begin(peer.id, header.sequence); return true;
+    case Kind::trace:
+      if (traces_.begin(peer.id, header.sequence)) {
+        return true;
+      }
+      status = Error{EBUSY, "one trace at a time", ""};
+      break;
     case Kind::online_begin: status = mark(peer, message, true); break;
     case Kind::online_end: status = mark(peer, message, false); break;
     case Kind::set_job: status = set_job(peer, message); break;
@@ -53,21 +57,25 @@ bool Clients::on_message(Peer& peer, const wire::Header& header, std::span<const
   return true;
 }
 
-Result<ProcessId> Clients::target(const Peer& peer, u32 pid) {
-  pid_t ours = peer.who.pid;
-  if (pid != 0) {
-    // The sender may live in a pid namespace of its own: it means its own numbers.
-    ours = TRY(discover::pid_outside(system_os(), {}, static_cast<pid_t>(pid), peer.who.pid));
+// The engine never uses an id again: one that it still has is of the process that joined by it.
+Result<ProcessId> Clients::sender(Peer& peer) {
+  if (!peer.process || processes_.key_of(*peer.process) == nullptr) {
+    peer.process = TRY(processes_.join(peer.who));
   }
-  const auto known = processes_.find(ours);
-  if (ours == peer.who.pid && !known) {
-    return processes_.join(ours, peer.who.uid, peer.who.gid);
+  return *peer.process;
+}
+
+Result<ProcessId> Clients::target(Peer& peer, u32 pid) {
+  const Who asker = TRY(who_is(peer.who));
+  const auto named = static_cast<pid_t>(pid);
+  if (pid == 0 || named == asker.inner_pid) {
+    return processes_.join(peer.who);
   }
+  const auto known = processes_.find_named_by(asker, named);
   if (!known) {
     return Error{ESRCH, fmt::format("process {} has no GPU queues", pid), ""};
   }
-  if (processes_.owner_of(*known) != peer.who.uid &&
-      !processes_.may_govern_others(peer.who.uid, peer.who.gid)) {
+  if (!processes_.may_govern(peer.who.uid, asker, *known)) {
     return Error{EPERM, fmt::format("process {} belongs to another user", pid),
                  "the administrator can grant govern_others in gpreemptd.toml"};
   }
@@ -79,7 +87,7 @@ Status Clients::mark(Peer& peer, std::span<const u8> message, bool begin) {
   if (!mark) {
     return bad_message();
   }
-  const ProcessId process = TRY(target(peer, 0));
+  const ProcessId process = TRY(sender(peer));
   const auto same = [&](const Mark& each) {
     return each.peer == peer.id && each.process == process;
   };
@@ -133,10 +141,10 @@ Status Clients::set_job(Peer& peer, std::span<const u8> message) {
     facts.latency_target_ns = std::min(request->latency_target_us, kLongestHoldNs / 1000) * 1000;
   }
   if (request->tag[0] != '\0') {
-    facts.tag = wire::text_of(request->tag);
+    facts.tag = printable(std::string(wire::text_of(request->tag)));
   }
   if (request->job[0] != '\0') {
-    facts.job = wire::text_of(request->job);
+    facts.job = printable(std::string(wire::text_of(request->job)));
   }
   processes_.told(process, facts);
   return ok();

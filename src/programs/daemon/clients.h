@@ -42,8 +42,11 @@ class Clients {
     sched::ProcessId process;
   };
 
+  // The process that has made the connection. Without a system call once it is known: online work
+  // waits for its mark.
+  Result<sched::ProcessId> sender(Peer& peer);
   // The process a message means: 0 is the sender; others must be theirs to govern.
-  Result<sched::ProcessId> target(const Peer& peer, u32 pid);
+  Result<sched::ProcessId> target(Peer& peer, u32 pid);
   Status mark(Peer& peer, std::span<const u8> message, bool begin);
   Status set_job(Peer& peer, std::span<const u8> message);
   // True: the answer comes later.

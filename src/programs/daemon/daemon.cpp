@@ -113,12 +113,14 @@ Status Daemon::recover() {
                 directory_.journal, left.damaged);
   }
   for (const JournalEntry& entry : left.entries) {
-    // Agents have started theirs when the connection ended; the Controller's are looked after.
-    if (!is_inside(entry.mechanism)) {
-      outside_->start_leftover(entry.process, entry.mechanism);
+    // Agents have started theirs when the connection ended, and the kernel what was debugged when
+    // the memory of the daemon before was gone, which it is: the directory's lock is ours. Only a
+    // pause may have outlived everybody who knew of it.
+    if (entry.mechanism == Mechanism::criu) {
+      outside_->unpause_leftover(entry.process);
     } else {
-      log_info("process {} was stopped by its agent when the daemon before ended",
-               entry.process.pid);
+      log_info("process {} was stopped by {} when the daemon before ended", entry.process.pid,
+               info_of(entry.mechanism).name);
     }
   }
   return ok();
@@ -126,10 +128,9 @@ Status Daemon::recover() {
 
 Status Daemon::open_socket() {
   peers_ = TRY(Peers::create(
-      *loop_, directory_.socket, config_.socket_mode, config_.limits,
-      [this](Peer& peer, const wire::Header& header, std::span<const u8> message,
-             std::vector<UniqueFd> files) {
-        return on_message(peer, header, message, std::move(files));
+      *loop_, directory_.socket, config_.socket_access, config_.limits,
+      [this](Peer& peer, const wire::Header& header, std::span<const u8> message) {
+        return on_message(peer, header, message);
       },
       [this](PeerId id) {
         agents_->on_closed(id);
@@ -142,13 +143,10 @@ Status Daemon::open_socket() {
   return ok();
 }
 
-bool Daemon::on_message(Peer& peer, const wire::Header& header, std::span<const u8> message,
-                        std::vector<UniqueFd> files) {
+bool Daemon::on_message(Peer& peer, const wire::Header& header, std::span<const u8> message) {
   const bool from_client = header.kind >= wire::Kind::status;
-  if (from_client) {
-    return files.empty() && clients_->on_message(peer, header, message);
-  }
-  return agents_->on_message(peer, header, message, std::move(files));
+  return from_client ? clients_->on_message(peer, header, message)
+                     : agents_->on_message(peer, header, message);
 }
 
 void Daemon::start_discovery() {
@@ -213,7 +211,9 @@ void Daemon::runs_again(ProcessId process) {
 }
 
 Status Daemon::reload() {
-  config_ = TRY(config::load(config_path_));
+  config::Config config = TRY(config::load(config_path_));
+  TRY(set_access(directory_.socket, config.socket_access));
+  config_ = std::move(config);
   engine_.configure(monotonic_ns(), settings_here());
   reserver_.reserve(config_, gpu_ids_, driver_);
   peers_->set_limits(config_.limits);
@@ -243,6 +243,9 @@ void Daemon::update_board() {
 void Daemon::settle() {
   const u64 now = monotonic_ns();
   std::optional<u64> wake = agents_->unmute(now);
+  if (const auto resumed = peers_->resume(now)) {
+    wake = std::min(wake.value_or(*resumed), *resumed);
+  }
   engine_.settle(now);
   update_board();
   clients_->settle();

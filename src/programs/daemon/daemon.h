@@ -51,8 +51,7 @@ class Daemon final : public sched::Effects {
   void on_signals();
   void on_answer(sched::ProcessId process, const sched::Answer& answer);
   void on_nodes(const std::vector<discover::Node>& nodes);
-  bool on_message(Peer& peer, const wire::Header& header, std::span<const u8> message,
-                  std::vector<UniqueFd> files);
+  bool on_message(Peer& peer, const wire::Header& header, std::span<const u8> message);
   Status reload();
   // The configured settings, without what this driver cannot do.
   sched::Settings settings_here();

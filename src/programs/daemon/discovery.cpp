@@ -3,12 +3,16 @@
 #include <poll.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "base/log.h"
 #include "libc/eventfd.h"
 #include "os/os.h"
 
 namespace gp::daemon {
+namespace {
+constexpr u32 kMostLooks = 8;  // at a process that cannot be read, for a reason that may pass
+}
 
 Result<std::unique_ptr<Discovery>> Discovery::start(Loop& loop,
                                                     const discover::ClassConfig& classes,
@@ -86,7 +90,7 @@ void Discovery::take_wishes(std::set<ProcessKey>& changed) {
 }
 
 void Discovery::look() {
-  std::set<ProcessKey> changed, appeared;
+  std::set<ProcessKey> changed = std::exchange(look_again_, {}), appeared;
   take_wishes(changed);
   const auto events = watch_->take_events();
   if (!events) {
@@ -122,14 +126,20 @@ void Discovery::tell(const std::set<ProcessKey>& changed, const std::set<Process
     for (const auto& [queue_id, gpu_id] : known_[key]) {
       ++seen.queues[gpu_id];
     }
+    const auto* found = snapshot ? discover::find_process(*snapshot, key.pid) : nullptr;
     if (seen.queues.empty()) {
       known_.erase(key);
-    } else if (const auto* found = snapshot ? discover::find_process(*snapshot, key.pid) : nullptr;
-               found != nullptr && found->key == key && found->pid_is_ours) {
+    } else if (found != nullptr && found->key == key && found->pid_is_ours) {
       seen.process = *found;
     } else {
-      continue;  // it has ended meanwhile, or its pid is not ours to name
+      // It has ended meanwhile, or its pid is not ours to name. Or it could not be read just now,
+      // and nobody would look at it again.
+      if (found == nullptr && ++unread_[key] < kMostLooks) {
+        look_again_.insert(key);
+      }
+      continue;
     }
+    unread_.erase(key);
     loop_.post([this, seen = std::move(seen)] { handlers_.on_process(seen); });
   }
 }

@@ -57,6 +57,8 @@ class Discovery {
   Handlers handlers_;
   std::unique_ptr<discover::Watch> watch_;
   std::map<ProcessKey, Queues> known_;
+  std::set<ProcessKey> look_again_;   // the watch wakes us soon: nobody speaks for these
+  std::map<ProcessKey, u32> unread_;  // how often they could not be read
   UniqueFd wake_;
   std::thread thread_;
 

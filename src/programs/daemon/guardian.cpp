@@ -31,6 +31,7 @@ struct Guardian {
   UniqueFd lifetime_read, lifetime_write;
   pid_t daemon = 0;
   bool ending = false;  // we were asked to stop: a daemon that dies now is not replaced
+  bool killed = false;  // the daemon, by us: all that is left to do is to wait for its end
 };
 
 sigset_t passed_on() {
@@ -66,6 +67,7 @@ Result<Guardian> prepare() {
 // The child keeps only what is a ward's; the guardian's signals stay blocked for its own signalfd.
 Status start_daemon(Guardian& guardian, const std::function<int(Ward)>& daemon) {
   guardian.board->deadline_ns.store(0);
+  guardian.killed = false;
   const pid_t pid = ::fork();
   if (pid < 0) {
     return Error{errno, "fork the daemon", ""};
@@ -87,6 +89,9 @@ Status start_daemon(Guardian& guardian, const std::function<int(Ward)>& daemon) 
 }
 
 int milliseconds_to_deadline(const Guardian& guardian) {
+  if (guardian.killed) {
+    return -1;
+  }
   Board& board = *guardian.board;
   board.guardian_sleeps.store(true);  // until it is known that there is a deadline
   const u64 deadline = board.deadline_ns.load();
@@ -103,6 +108,16 @@ void pass_signals_on(Guardian& guardian) {
   while (::read(guardian.signals.get(), &info, sizeof info) == sizeof info) {
     guardian.ending |= info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT;
     ::kill(guardian.daemon, static_cast<int>(info.ssi_signo));
+  }
+}
+
+// Once: a daemon that hangs in the driver dies when the driver lets it, and not before.
+void kill_if_overdue(Guardian& guardian) {
+  const u64 deadline = guardian.board->deadline_ns.load();
+  if (!guardian.killed && deadline != 0 && monotonic_ns() > deadline + kGraceNs) {
+    log_error("the daemon has missed a deadline: it is killed, and replaced when it has ended");
+    ::kill(guardian.daemon, SIGKILL);
+    guardian.killed = true;
   }
 }
 
@@ -124,11 +139,7 @@ int watch(Guardian& guardian) {
     if (ready[2].revents != 0) {
       clear_event(guardian.board_changed.get());
     }
-    const u64 deadline = guardian.board->deadline_ns.load();
-    if (deadline != 0 && monotonic_ns() > deadline + kGraceNs) {
-      log_error("the daemon has missed a deadline: it is replaced");
-      ::kill(guardian.daemon, SIGKILL);
-    }
+    kill_if_overdue(guardian);
   }
 }
 

@@ -2,8 +2,9 @@
 // waits for three things:
 //
 //   the daemon dies         a new one is started, which starts what the old one left stopped
-//   a deadline is overdue   the daemon is stuck or stopped: it is killed, upon which the kernel
-//                           starts the queues it had stopped, agents start theirs, and as above
+//   a deadline is overdue   the daemon is stuck or stopped: it is killed, once, upon which the
+//                           kernel starts the queues it had stopped, agents start theirs, and as
+//                           above; one that hangs in the driver ends when the driver lets it
 //   SIGTERM, SIGHUP, ...    passed on to the daemon
 //
 // If the guardian itself dies, the daemon sees the end of `lifetime` and stops in good order.

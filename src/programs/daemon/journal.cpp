@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 
 #include "base/log.h"
 #include "base/unique_fd.h"
@@ -46,11 +47,17 @@ Result<std::unique_ptr<Journal>> Journal::open(const std::string& path, JournalC
   if (!file || ::fstat(file.get(), &status) != 0) {
     return Error{errno, "open " + path, kHint};
   }
+  if (status.st_uid != ::geteuid() || status.st_nlink != 1 || !S_ISREG(status.st_mode)) {
+    return Error{EPERM, path + " is somebody else's", "name another socket: --socket"};
+  }
   if (status.st_size != kBytes && status.st_size != 0) {
     ++left.damaged;
   }
-  if (::ftruncate(file.get(), kBytes) != 0) {
-    return Error{errno, "size " + path, kHint};
+  // With its memory: to write to a page that the file system has no room for would end us.
+  const int no_room =
+      ::ftruncate(file.get(), kBytes) != 0 ? errno : ::posix_fallocate(file.get(), 0, kBytes);
+  if (no_room != 0) {
+    return Error{no_room, "size " + path, kHint};
   }
   void* memory = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
   if (memory == MAP_FAILED) {
@@ -63,7 +70,8 @@ Result<std::unique_ptr<Journal>> Journal::open(const std::string& path, JournalC
       continue;
     }
     if (record.magic == Record::kMagic && record.checksum == record.checksum_at(i) &&
-        is_mechanism(record.mechanism) && record.pid > 0) {
+        is_mechanism(record.mechanism) && record.pid > 0 &&
+        record.pid <= std::numeric_limits<pid_t>::max()) {
       left.entries.push_back({{static_cast<pid_t>(record.pid), record.start_time},
                               static_cast<Mechanism>(record.mechanism)});
     } else {

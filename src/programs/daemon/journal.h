@@ -1,6 +1,7 @@
-// What is stopped, in a file of the runtime directory: should daemon and guardian die together, the
-// next daemon finds it and starts it. What `kernel` has stopped is not in it: the kernel starts
-// that when the daemon ends, however it does.
+// What is stopped, in a file of the runtime directory: should everybody who knew of it die
+// together, the next daemon finds it, unpauses what `criu` has paused, and logs the rest, which
+// runs by then. What `kernel` has stopped is not in it: the kernel starts that when the daemon
+// ends, however it does.
 //
 // The file is mapped, so that an entry costs a few stores and no system call, and it survives the
 // death of its writer because the pages are the file's. Each entry has a checksum over its content

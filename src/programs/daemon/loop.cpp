@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cerrno>
+#include <utility>
 
 #include "libc/eventfd.h"
 
@@ -30,7 +31,7 @@ Result<std::unique_ptr<Loop>> Loop::create() {
   return loop;
 }
 
-Result<Loop::Token> Loop::add(int fd, u32 events, Handler handler) {
+Result<Loop::Token> Loop::add(int fd, u32 events, Handler handler, Manner manner) {
   const Token token = next_++;
   epoll_event event{};
   event.events = events;
@@ -38,7 +39,7 @@ Result<Loop::Token> Loop::add(int fd, u32 events, Handler handler) {
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
     return Error{errno, "cannot wait for a descriptor", ""};
   }
-  sources_[token] = std::make_shared<Source>(Source{fd, std::move(handler)});
+  sources_[token] = std::make_shared<Source>(Source{fd, std::move(handler), manner});
   return token;
 }
 
@@ -92,18 +93,46 @@ void Loop::run_posted() {
 
 Status Loop::run_once() {
   std::array<epoll_event, 64> events{};
-  const int count = ::epoll_wait(epoll_.get(), events.data(), events.size(), -1);
+  const int patience = waiting_.empty() ? -1 : 0;
+  const int count = ::epoll_wait(epoll_.get(), events.data(), events.size(), patience);
   if (count < 0 && errno != EINTR) {
     return Error{errno, "epoll_wait", ""};
   }
   for (int i = 0; i < count; ++i) {
-    const auto found = sources_.find(events[i].data.u64);
-    if (found != sources_.end()) {
-      const std::shared_ptr<Source> source = found->second;  // it may remove itself
+    const Token token = events[i].data.u64;  // a copy: the structure is packed
+    const auto found = sources_.find(token);
+    if (found == sources_.end()) {
+      continue;
+    }
+    const std::shared_ptr<Source> source = found->second;  // it may remove itself
+    if (source->manner == Manner::prompt) {
       source->handler(events[i].events);
+      continue;
+    }
+    if (source->waiting_events == 0) {
+      waiting_.push_back(found->first);
+    }
+    source->waiting_events |= events[i].events;
+  }
+  run_patient();
+  return ok();
+}
+
+// At least one, so that all get their turn some time.
+void Loop::run_patient() {
+  const u64 end_ns = waiting_.empty() ? 0 : monotonic_ns() + kSliceNs;
+  while (!waiting_.empty()) {
+    const auto found = sources_.find(waiting_.front());
+    waiting_.pop_front();
+    if (found == sources_.end()) {
+      continue;
+    }
+    const std::shared_ptr<Source> source = found->second;
+    source->handler(std::exchange(source->waiting_events, 0));
+    if (monotonic_ns() >= end_ns) {
+      return;
     }
   }
-  return ok();
 }
 
 }  // namespace gp::daemon

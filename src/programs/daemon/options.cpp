@@ -16,7 +16,7 @@ constexpr char kExamples[] =
     R"(SIGHUP reads the configuration again; if it is wrong, the old one stays.
 SIGTERM starts everything that is stopped, and ends.
 
-Example: gpreemptd --config ./my.toml --socket /tmp/gp.sock)";
+Example: gpreemptd --config ./my.toml --socket $XDG_RUNTIME_DIR/gp.sock)";
 
 // Empty if $GPREEMPT_SOCKET is too long.
 std::string default_socket() {

@@ -38,7 +38,7 @@ Status or_gone(Status started) {
 
 Result<std::unique_ptr<Outside>> Outside::create(Loop& loop, Answered answered, Ended ended) {
   std::unique_ptr<Outside> outside(new Outside(loop, std::move(answered), std::move(ended)));
-  outside->controller_ = TRY(mechanism::Controller::create());
+  outside->controller_ = TRY(mechanism::Controller::create({.keeper = true}));
   Outside* self = outside.get();
   outside->events_ =
       TRY(loop.add(self->controller_->event_fd(), EPOLLIN, [self](u32) { self->take_events(); }));
@@ -239,21 +239,14 @@ void Outside::let_go(const ProcessKey& key, std::function<void()> done) {
   });
 }
 
-void Outside::start_leftover(const ProcessKey& key, Mechanism mechanism) {
-  submit(key, [key, mechanism] {
+void Outside::unpause_leftover(const ProcessKey& key) {
+  submit(key, [key] {
     mechanism::AttachOptions options;
     options.take_over = true;
-    auto attachment = mechanism::attach(mechanism, key, options);
-    if (!attachment) {
-      log_info("process {}, left stopped by a daemon before: {}", key.pid,
-               attachment.error().message());
-      return;
-    }
-    const Status started = (*attachment)->start_all();
-    if (started) {
-      log_info("started process {}, which a daemon before had left stopped", key.pid);
-    } else {
-      log_warning("cannot start process {}: {}", key.pid, started.error().message());
+    if (const auto attached = mechanism::attach(Mechanism::criu, key, options); attached) {
+      log_info("process {}, which a daemon before had paused, runs", key.pid);
+    } else {  // it has ended, or its pause guard is at it
+      log_info("process {}, paused by a daemon before: {}", key.pid, attached.error().message());
     }
   });
 }

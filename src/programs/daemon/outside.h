@@ -51,8 +51,8 @@ class Outside {
   // Detaches from the process after what has been ordered before, unless it is stopped; then
   // `done`, in the loop's thread and before the answer to whatever was ordered later.
   void let_go(const ProcessKey& key, std::function<void()> done);
-  // Starts what a daemon before us has left stopped.
-  void start_leftover(const ProcessKey& key, Mechanism mechanism);
+  // Starts what a daemon before us may have left paused by `criu`.
+  void unpause_leftover(const ProcessKey& key);
 
  private:
   static constexpr u32 kMostThreads = 8;

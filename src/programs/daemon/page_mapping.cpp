@@ -2,33 +2,39 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <new>
+
+#include "libc/eventfd.h"
 
 namespace gp::daemon {
 
-Result<std::unique_ptr<PageMapping>> PageMapping::map(int memfd) {
-  struct stat status {};
-  const int seals = ::fcntl(memfd, F_GET_SEALS);
-  constexpr int kNeeded = F_SEAL_SHRINK | F_SEAL_GROW;
-  if (seals < 0 || (seals & kNeeded) != kNeeded || ::fstat(memfd, &status) != 0 ||
-      status.st_size != static_cast<off_t>(wire::kPageBytes)) {
-    return Error{EINVAL, "the agent's page is no sealed memfd of the right size", ""};
+Result<std::unique_ptr<PageMapping>> PageMapping::create(pid_t pid) {
+  std::unique_ptr<PageMapping> mapping(new PageMapping);
+  mapping->memfd_.reset(::memfd_create("gpreempt-page", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  mapping->wake_.reset(make_event());
+  constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+  if (!mapping->memfd_ || !mapping->wake_ || ::ftruncate(mapping->memfd(), wire::kPageBytes) != 0 ||
+      ::fcntl(mapping->memfd(), F_ADD_SEALS, kSeals) != 0) {
+    return Error{errno, "cannot make a page for an agent", ""};
   }
-  void* memory = ::mmap(nullptr, wire::kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, memfd, 0);
+  void* memory =
+      ::mmap(nullptr, wire::kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, mapping->memfd(), 0);
   if (memory == MAP_FAILED) {
-    return Error{errno, "cannot map the agent's page", ""};
+    return Error{errno, "cannot map an agent's page", ""};
   }
-  auto* page = static_cast<wire::Page*>(memory);
-  std::unique_ptr<PageMapping> mapping(new PageMapping(page));
-  if (page->magic != wire::kPageMagic || page->version != wire::Page{}.version) {
-    return Error{EPROTO, "the agent's page is of another version", ""};
-  }
+  mapping->page_ = new (memory) wire::Page;
+  mapping->page_->pid = static_cast<u32>(pid);
   return mapping;
 }
 
-PageMapping::~PageMapping() { ::munmap(page_, wire::kPageBytes); }
+PageMapping::~PageMapping() {
+  if (page_ != nullptr) {
+    ::munmap(page_, wire::kPageBytes);
+  }
+}
 
 sched::Activity PageMapping::activity() const {
   sched::Activity activity;

@@ -4,9 +4,11 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 
 #include "base/log.h"
 
@@ -20,7 +22,28 @@ double cost_of(const std::optional<wire::Header>& header) {
   return is_text ? 20 : 1;
 }
 
+u32 events_of(const Peer& peer) {
+  u32 events = 0;
+  if (!peer.paused) {
+    events |= EPOLLIN;
+  }
+  if (!peer.outbox.empty()) {
+    events |= EPOLLOUT;
+  }
+  return events;
+}
+
 }  // namespace
+
+Status set_access(const std::string& path, const config::SocketAccess& access) {
+  if (access.group && ::chown(path.c_str(), static_cast<uid_t>(-1), *access.group) != 0) {
+    return Error{errno, "set the group of " + path, "see socket_group in gpreemptd(8)"};
+  }
+  if (::chmod(path.c_str(), access.mode) != 0) {
+    return Error{errno, "set the mode of " + path, ""};
+  }
+  return ok();
+}
 
 Peers::Peers(Loop& loop, const config::Limits& limits, OnMessage on_message, OnClosed on_closed)
     : loop_(loop),
@@ -30,51 +53,80 @@ Peers::Peers(Loop& loop, const config::Limits& limits, OnMessage on_message, OnC
       spare_(::open("/dev/null", O_RDONLY | O_CLOEXEC)),
       buffer_(wire::kMaxMessage) {}
 
-Result<std::unique_ptr<Peers>> Peers::create(Loop& loop, const std::string& path, mode_t mode,
+Result<std::unique_ptr<Peers>> Peers::create(Loop& loop, const std::string& path,
+                                             const config::SocketAccess& access,
                                              const config::Limits& limits, OnMessage on_message,
-                                             OnClosed on_closed) {
+                                             OnClosed on_closed, FilesRefused files) {
   std::unique_ptr<Peers> peers(
       new Peers(loop, limits, std::move(on_message), std::move(on_closed)));
-  peers->listener_ = TRY(listen_on(path));
-  if (::chmod(path.c_str(), mode) != 0) {
-    return Error{errno, "set the mode of " + path, ""};
+  // Made beside its place: whoever finds it there can connect.
+  const std::string beside = path + ".new";
+  ::unlink(beside.c_str());
+  peers->listener_ = TRY(listen_on(beside));
+  if (files == FilesRefused::by_hand || !refuse_files(peers->listener_.get())) {
+    peers->closer_ = std::make_unique<Closer>();
+  }
+  TRY(set_access(beside, access));
+  if (::rename(beside.c_str(), path.c_str()) != 0) {
+    return Error{errno, "rename " + beside, ""};
   }
   ::fcntl(peers->listener_.get(), F_SETFL, O_NONBLOCK);
   Peers* self = peers.get();
-  peers->listener_token_ =
-      TRY(loop.add(peers->listener_.get(), EPOLLIN, [self](u32) { self->accept_one(); }));
+  peers->listener_token_ = TRY(loop.add(
+      peers->listener_.get(), EPOLLIN, [self](u32) { self->accept_one(); }, Loop::Manner::patient));
   return peers;
 }
 
 Peers::~Peers() {
   for (const auto& [id, peer] : peers_) {
     loop_.remove(peer->token);
+    close_socket(std::move(peer->socket));
   }
   loop_.remove(listener_token_);
 }
 
-bool Peers::may_connect(uid_t uid) const {
-  const auto of_user = std::count_if(peers_.begin(), peers_.end(), [uid](const auto& entry) {
-    return entry.second->who.uid == uid;
-  });
-  return peers_.size() < limits_.connections &&
-         static_cast<std::size_t>(of_user) < limits_.connections_per_user;
+bool Peers::may_connect(const Account& account) const {
+  return peers_.size() < limits_.connections && account.connections < limits_.connections_per_user;
+}
+
+bool Peers::has_time(const Account& account, u64 now_ns) const {
+  return account.time.next_ns(now_ns, kTimePerSecond, kTimeAtOnce) <= now_ns;
+}
+
+void Peers::charge(uid_t uid, u64 from_ns) {
+  const u64 now = monotonic_ns();
+  const double milliseconds = static_cast<double>(now - from_ns) * 1e-6;
+  accounts_[uid].time.take(now, kTimePerSecond, kTimeAtOnce, milliseconds);
+}
+
+// Without this the connection would stay there and wake us for ever.
+void Peers::refuse_one() {
+  spare_.reset();
+  if (auto refused = accept_from(listener_.get())) {
+    close_socket(std::move(*refused));
+  }
+  spare_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!spare_) {
+    loop_.change(listener_token_, 0);
+    listens_again_ns_ = monotonic_ns() + 100'000'000;
+    log_warning("no descriptors are left: nobody can connect");
+  }
 }
 
 void Peers::accept_one() {
+  const u64 began = monotonic_ns();
   auto socket = accept_from(listener_.get());
   if (!socket) {
     if (socket.error().code == EMFILE || socket.error().code == ENFILE) {
-      // Without this the connection would stay there and wake us for ever.
-      spare_.reset();
-      const auto refused = accept_from(listener_.get());
-      spare_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+      refuse_one();
     }
     return;
   }
+  forget_old_accounts(began);
   auto who = identify_peer(socket->get());
-  if (!who || who->pid <= 0 || !may_connect(who->uid)) {
-    return;  // closed: it may try again
+  if (!who || who->pid <= 0 || !may_connect(accounts_[who->uid])) {
+    close_socket(std::move(*socket));  // it may try again
+    return;
   }
   ::fcntl(socket->get(), F_SETFL, O_NONBLOCK);
   auto peer = std::make_unique<Peer>();
@@ -82,12 +134,16 @@ void Peers::accept_one() {
   peer->socket = std::move(*socket);
   peer->who = std::move(*who);
   const PeerId id = peer->id;
-  auto token =
-      loop_.add(peer->socket.get(), EPOLLIN, [this, id](u32 events) { on_event(id, events); });
+  const uid_t uid = peer->who.uid;
+  auto token = loop_.add(
+      peer->socket.get(), EPOLLIN, [this, id](u32 events) { on_event(id, events); },
+      Loop::Manner::patient);
   if (token) {
     peer->token = *token;
+    ++account_of(*peer).connections;
     peers_[id] = std::move(peer);
   }
+  charge(uid, began);
 }
 
 Peer* Peers::find(PeerId id) {
@@ -103,50 +159,131 @@ void Peers::close(PeerId id) {
   loop_.remove(found->second->token);
   const std::unique_ptr<Peer> peer = std::move(found->second);
   peers_.erase(found);
+  forget(*peer);
+  close_socket(std::move(peer->socket));
   on_closed_(id);
 }
 
-void Peers::on_event(PeerId id, u32 events) {
-  if (Peer* peer = find(id); peer != nullptr && (events & EPOLLOUT) && !flush(*peer)) {
-    close(id);
-    return;
-  }
-  if (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) {
-    read_from(id);
+void Peers::close_socket(UniqueFd socket) {
+  if (closer_) {
+    closer_->close(std::move(socket));
   }
 }
 
+// An account without connections is kept until its time has come back: to connect anew is no way to
+// get more.
+void Peers::forget(const Peer& peer) {
+  Account& account = account_of(peer);
+  --account.connections;
+  account.unread_bytes -= peer.outbox_bytes;
+  std::erase(account.paused, peer.id);
+}
+
+// A user namespace has thousands of users, each of whom may come once.
+void Peers::forget_old_accounts(u64 now_ns) {
+  constexpr std::size_t kMany = 1024;
+  if (accounts_.size() > kMany) {
+    std::erase_if(accounts_, [&](const auto& entry) {
+      return entry.second.connections == 0 && !paused_users_.contains(entry.first) &&
+             has_time(entry.second, now_ns);
+    });
+  }
+}
+
+void Peers::pause(Peer& peer) {
+  if (!peer.paused) {
+    peer.paused = true;
+    account_of(peer).paused.push_back(peer.id);
+    paused_users_.insert(peer.who.uid);
+    loop_.change(peer.token, events_of(peer));
+  }
+}
+
+std::optional<u64> Peers::resume(u64 now_ns) {
+  std::optional<u64> next;
+  const auto sooner = [&](u64 at_ns) { next = std::min(next.value_or(at_ns), at_ns); };
+  for (auto user = paused_users_.begin(); user != paused_users_.end();) {
+    Account& account = accounts_.at(*user);
+    for (int i = 0; i < kResumedAtOnce && !account.paused.empty() && has_time(account, now_ns);
+         ++i) {
+      Peer& peer = *peers_.at(account.paused.front());
+      account.paused.pop_front();
+      peer.paused = false;
+      loop_.change(peer.token, events_of(peer));
+    }
+    if (account.paused.empty()) {
+      user = paused_users_.erase(user);
+      continue;
+    }
+    sooner(std::max(account.time.next_ns(now_ns, kTimePerSecond, kTimeAtOnce),
+                    now_ns + Loop::kSliceNs));
+    ++user;
+  }
+  if (listens_again_ns_ && now_ns >= *listens_again_ns_) {
+    listens_again_ns_.reset();
+    loop_.change(listener_token_, EPOLLIN);
+  }
+  if (listens_again_ns_) {
+    sooner(*listens_again_ns_);
+  }
+  return next;
+}
+
+void Peers::on_event(PeerId id, u32 events) {
+  Peer* peer = find(id);
+  if (peer == nullptr) {
+    return;
+  }
+  const u64 began = monotonic_ns();
+  const uid_t uid = peer->who.uid;
+  if ((events & EPOLLOUT) && !flush(*peer)) {
+    close(id);
+  } else if (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) {
+    if (has_time(account_of(*peer), began)) {
+      read_from(id);
+    } else if (events & (EPOLLHUP | EPOLLERR)) {
+      close(id);  // it has gone, and what it has left to say is not waited for
+    } else {
+      pause(*peer);
+    }
+  }
+  charge(uid, began);
+}
+
 void Peers::read_from(PeerId id) {
+  const u64 end_ns = monotonic_ns() + Loop::kSliceNs;
   for (int i = 0; i < kMessagesPerTurn; ++i) {
     Peer* peer = find(id);
-    if (peer == nullptr) {
+    if (peer == nullptr || (i > 0 && monotonic_ns() >= end_ns)) {
       return;
     }
-    auto received = receive_message(peer->socket.get(), buffer_);
+    const auto received = receive_without_files(peer->socket.get(), buffer_, closer_ != nullptr);
     if (!received && received.error().code == EAGAIN) {
       return;
     }
-    if (!received || received->size == 0) {
-      close(id);
-      return;
-    }
-    const u64 now = monotonic_ns();
-    const double rate = limits_.messages_per_second;
-    const std::span<const u8> message(buffer_.data(), received->size);
-    const auto header = wire::header_of(message);
-    const bool too_many = peer->messages.next_ns(now, rate, 2 * rate) > now;
-    peer->messages.take(now, rate, 2 * rate, cost_of(header));
-    if (too_many || received->truncated || !header ||
-        !on_message_(*peer, *header, message, std::move(received->files))) {
-      if (const auto version = wire::other_version_of_hello(message); version && !too_many) {
-        on_other_version_(*peer, *version);
-      }
-      log_debug("process {} (uid {}) is cut off: {}", peer->who.pid, peer->who.uid,
-                too_many ? "too many messages" : "not a message of this version");
+    if (!received || received->size == 0 || !take_message(*peer, *received)) {
       close(id);
       return;
     }
   }
+}
+
+bool Peers::take_message(Peer& peer, const Received& received) {
+  const u64 now = monotonic_ns();
+  const double rate = limits_.messages_per_second;
+  const std::span<const u8> message(buffer_.data(), received.size);
+  const auto header = wire::header_of(message);
+  const bool too_many = peer.messages.next_ns(now, rate, 2 * rate) > now;
+  peer.messages.take(now, rate, 2 * rate, cost_of(header));
+  if (!too_many && !received.truncated && header && on_message_(peer, *header, message)) {
+    return true;
+  }
+  if (const auto version = wire::other_version_of_hello(message); version && !too_many) {
+    on_other_version_(peer, *version);
+  }
+  log_debug("process {} (uid {}) is cut off: {}", peer.who.pid, peer.who.uid,
+            too_many ? "too many messages" : "not a message of this version");
+  return false;
 }
 
 bool Peers::flush(Peer& peer) {
@@ -157,32 +294,37 @@ bool Peers::flush(Peer& peer) {
       return sent.error().code == EAGAIN;
     }
     peer.outbox_bytes -= message.size();
+    account_of(peer).unread_bytes -= message.size();
     peer.outbox.pop_front();
   }
-  loop_.change(peer.token, EPOLLIN);
+  loop_.change(peer.token, events_of(peer));
   return true;
 }
 
-void Peers::send(PeerId id, std::span<const u8> message) {
+void Peers::send(PeerId id, std::span<const u8> message, std::span<const int> files) {
   Peer* peer = find(id);
   if (peer == nullptr) {
     return;
   }
   if (peer->outbox.empty()) {
-    const auto sent = send_message(peer->socket.get(), message);
+    const auto sent = send_message(peer->socket.get(), message, {}, files);
     if (sent) {
       return;
     }
-    if (sent.error().code != EAGAIN) {
+    if (sent.error().code != EAGAIN || !files.empty()) {
       // Closed from the loop: the caller may be in the middle of something about this peer.
       loop_.post([this, id] { close(id); });
       return;
     }
-    loop_.change(peer->token, EPOLLIN | EPOLLOUT);
+    peer->outbox.emplace_back(message.begin(), message.end());
+    loop_.change(peer->token, events_of(*peer));
+  } else {
+    peer->outbox.emplace_back(message.begin(), message.end());
   }
-  peer->outbox.emplace_back(message.begin(), message.end());
   peer->outbox_bytes += message.size();
-  if (peer->outbox_bytes > kMostUnread) {
+  Account& account = account_of(*peer);
+  account.unread_bytes += message.size();
+  if (peer->outbox_bytes > kMostUnread || account.unread_bytes > kMostUnreadOfUser) {
     log_debug("process {} does not read its answers: it is cut off", peer->who.pid);
     loop_.post([this, id] { close(id); });
   }

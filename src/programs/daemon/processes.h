@@ -10,6 +10,7 @@
 #include "config/config.h"
 #include "daemon/discovery.h"
 #include "daemon/loop.h"
+#include "daemon/who.h"
 #include "sched/engine.h"
 
 namespace gp::daemon {
@@ -37,8 +38,8 @@ class Processes {
     on_change_ = std::move(on_change);
   }
 
-  // The process, known from now on. ESRCH if it has gone.
-  Result<sched::ProcessId> join(pid_t pid, uid_t uid, gid_t gid);
+  // The process that has made a connection, known from now on; errors as of who_is().
+  Result<sched::ProcessId> join(const PeerIdentity& peer);
   void told(sched::ProcessId id, const ToldFacts& facts);
   const ToldFacts* what_was_told(sched::ProcessId id) const;
   void seen(const SeenProcess& process);
@@ -47,21 +48,26 @@ class Processes {
 
   const ProcessKey* key_of(sched::ProcessId id) const;
   std::optional<sched::ProcessId> find(pid_t pid) const;
-  uid_t owner_of(sched::ProcessId id) const;
-  // Whether a user may act on processes of others.
-  bool may_govern_others(uid_t uid, gid_t gid) const;
+  // The one that `neighbour` calls `pid`: it may live in a pid namespace of its own, with numbers
+  // of its own.
+  std::optional<sched::ProcessId> find_named_by(const Who& neighbour, pid_t pid) const;
+  // Whether a user may act on a process: as its owner, whom the kernel is asked for, or by grant.
+  bool may_govern(uid_t uid, const Who& asker, sched::ProcessId id);
 
  private:
   struct Record {
-    ProcessKey key;
-    uid_t uid = 0;
-    gid_t gid = 0;
+    Who who;
     UniqueFd pidfd;
     Loop::Token token = 0;
     ToldFacts told;
     std::optional<discover::Process> seen;
   };
-  Result<sched::ProcessId> add(const ProcessKey& key, uid_t uid, gid_t gid);
+  Result<sched::ProcessId> add(const Who& who);
+  // The owner of a process can change, and with it what the process may do.
+  void correct(sched::ProcessId id, Record& record, const Who& who);
+  // Whether the process calls itself something that its user may not.
+  bool limit_class(const Who& who, sched::ProcessFacts& facts) const;
+  bool is_granted(const Who& who, bool config::Grant::*what) const;
   sched::ProcessFacts facts_of(const Record& record) const;
   void look_at(Record& record) const;
   void update(sched::ProcessId id);

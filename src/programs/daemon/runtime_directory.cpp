@@ -21,8 +21,9 @@ Result<RuntimeDirectory> claim_directory(const std::string& socket_path) {
   }
   RuntimeDirectory directory{socket_path, socket_path + ".journal", socket_path + ".lock", {}};
   directory.lock_file.reset(
-      ::open(directory.lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
-  if (!directory.lock_file) {
+      ::open(directory.lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  // Whoever can open the file, if only to read it, can take the lock; one from before is changed.
+  if (!directory.lock_file || ::fchmod(directory.lock_file.get(), 0600) != 0) {
     return Error{errno, "open " + directory.lock, "or name another socket: --socket"};
   }
   if (::flock(directory.lock_file.get(), LOCK_EX | LOCK_NB) != 0) {
@@ -36,10 +37,6 @@ Result<RuntimeDirectory> claim_directory(const std::string& socket_path) {
   if (::ftruncate(directory.lock_file.get(), 0) != 0 ||
       ::pwrite(directory.lock_file.get(), pid.data(), pid.size(), 0) < 0) {
     return Error{errno, "write " + directory.lock, ""};
-  }
-  // We have the lock: a socket that is there was left by a daemon that died.
-  if (::unlink(socket_path.c_str()) != 0 && errno != ENOENT) {
-    return Error{errno, "remove " + socket_path, ""};
   }
   return directory;
 }

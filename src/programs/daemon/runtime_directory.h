@@ -14,7 +14,8 @@ struct RuntimeDirectory {
   UniqueFd lock_file;  // held as long as the daemon lives
 };
 
-// Makes the directory if need be. EEXIST if another daemon has the same socket.
+// Makes the directory if need be. A socket that a daemon before has left stays there: it is
+// replaced when ours can be connected to (Peers). EEXIST if another daemon has the same socket.
 Result<RuntimeDirectory> claim_directory(const std::string& socket_path);
 
 }  // namespace gp::daemon

@@ -29,6 +29,21 @@ json latency(const sched::LatencyReport& report) {
           {"max", microseconds(report.max_ns)}};
 }
 
+// How long stops for the job outlast its work, and why so long; null if it has had no work.
+json linger(const sched::JobReport& report) {
+  if (!report.linger) {
+    return {};
+  }
+  const policy::LingerPlan& plan = *report.linger;
+  return {{"linger_us", microseconds(plan.ns)},
+          {"by", policy::name(plan.source)},
+          {"fixed_us", microseconds(plan.fixed_ns)},
+          {"price_us", plan.price_ns == 0 ? json() : microseconds(plan.price_ns)},
+          {"gaps", report.gaps},
+          {"gap_us_p50", microseconds(report.gap_p50_ns)},
+          {"gap_us_p90", microseconds(report.gap_p90_ns)}};
+}
+
 json process(const sched::ProcessReport& report) {
   return {{"pid", report.pid},
           {"uid", report.uid},
@@ -53,6 +68,7 @@ json job(const sched::JobReport& report) {
           {"id", report.id},
           {"pids", pids},
           {"uid", report.owner},
+          {"may_preempt_others", report.governs_others},
           {"class", gp::name(report.work_class)},
           {"priority", report.priority},
           {"state", report.state},
@@ -68,6 +84,7 @@ json job(const sched::JobReport& report) {
           {"stopped_us_total", microseconds(report.stopped_total_ns)},
           {"last_stop_us", microseconds(report.last_stop_ns)},
           {"last_start_us", microseconds(report.last_start_ns)},
+          {"linger", linger(report)},
           {"processes", processes}};
 }
 

@@ -6,9 +6,14 @@
 
 namespace gp::daemon {
 
-void TraceAnswers::begin(PeerId peer, u32 sequence) {
+bool TraceAnswers::begin(PeerId peer, u32 sequence) {
+  if (std::any_of(answers_.begin(), answers_.end(),
+                  [peer](const Answer& answer) { return answer.peer == peer; })) {
+    return false;
+  }
   answers_.push_back({peer, sequence, 0, trace_.end(), ""});
   post();
+  return true;
 }
 
 void TraceAnswers::post() {

@@ -22,7 +22,8 @@ class TraceAnswers {
   void set_peers(Peers& peers) { peers_ = &peers; }
   // With the events there are now. One that is overwritten before its turn comes is left out: the
   // numbers of the events show that.
-  void begin(PeerId peer, u32 sequence);
+  // False: the peer has not got its last one yet.
+  bool begin(PeerId peer, u32 sequence);
   void forget(PeerId peer);
 
  private:

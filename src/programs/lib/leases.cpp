@@ -26,7 +26,7 @@ Result<std::shared_ptr<Controller>> Leases::controller() {
     return Error{ESTALE, "the context was closed", ""};
   }
   if (!controller_) {
-    controller_ = TRY(Controller::create());
+    controller_ = TRY(Controller::create({.keeper = true}));
   }
   return controller_;
 }

@@ -1,5 +1,5 @@
-// mechanism_stopper PID MECHANISM [MS]: stops all queues of a process, for an hour if no time is
-// given, says "stopped", and waits to be killed.
+// mechanism_stopper PID MECHANISM [MS [keeper]]: stops all queues of a process, for an hour if no
+// time is given, says "stopped", and waits to be killed. With a keeper, or without.
 #include <unistd.h>
 
 #include <cstdio>
@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
   using namespace gp;
   using namespace gp::mechanism;
   const MechanismInfo* mechanism = argc >= 3 ? find_mechanism(argv[2]) : nullptr;
-  auto controller = Controller::create();
+  auto controller = Controller::create({.keeper = argc > 4});
   if (mechanism == nullptr || !controller) {
     std::fprintf(stderr, "usage: mechanism_stopper PID MECHANISM [MS]\n");
     return 2;

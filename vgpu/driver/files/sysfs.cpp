@@ -87,7 +87,7 @@ std::string canonical_path(std::string_view path) {
 }
 
 Result<std::unique_ptr<SysfsTree>> SysfsTree::create(
-    const DriverConfig& config, const std::vector<std::unique_ptr<Node>>& nodes) {
+    const DriverConfig& config, const std::vector<std::unique_ptr<Node>>& nodes, u64 gtt_bytes) {
   const bool new_kernel = config.kfd != KfdVersion::v1_11;
   std::vector<u32> gpu_ids;
   for (const auto& node : nodes) {
@@ -103,20 +103,21 @@ Result<std::unique_ptr<SysfsTree>> SysfsTree::create(
   for (StaticFile& file : module_files(config, new_kernel)) {
     tree->files_.push_back({"/sys/module/amdgpu/" + file.path, std::move(file.text)});
   }
-  std::sort(tree->files_.begin(), tree->files_.end(),
-            [](const StaticFile& a, const StaticFile& b) { return a.path < b.path; });
 
   // The class directory is a link to the device's, as on a real machine.
   std::error_code error;
   const fs::path base = tree->root_;
-  fs::remove_all(base / "sys/devices/virtual/kfd/kfd", error);  // left by a run that was killed
+  fs::remove_all(base / "sys", error);  // left by a run that was killed
+  fs::remove_all(base / "dev", error);
   fs::create_directories(base / "sys/devices/virtual/kfd/kfd/proc", error);
   fs::create_directories(base / "sys/class/kfd", error);
-  fs::remove(base / "sys/class/kfd/kfd", error);
   fs::create_directory_symlink("../../devices/virtual/kfd/kfd", base / "sys/class/kfd/kfd", error);
   if (error) {
     return Error{error.value(), fmt::format("lay out sysfs below {}", tree->root_), ""};
   }
+  TRY(tree->lay_out(device_files(nodes, config.vram_bytes, gtt_bytes)));
+  std::sort(tree->files_.begin(), tree->files_.end(),
+            [](const StaticFile& a, const StaticFile& b) { return a.path < b.path; });
   for (const StaticFile& file : tree->files_) {
     TRY(write_file(tree->root_ + file.path, file.text));
   }
@@ -125,9 +126,36 @@ Result<std::unique_ptr<SysfsTree>> SysfsTree::create(
   }
   TRY(write_file(base / "dev/kfd", ""));
   for (const auto& node : nodes) {
+    TRY(write_file(base / fmt::format("dev/dri/card{}", node->index), ""));
     TRY(write_file(base / fmt::format("dev/dri/renderD{}", node->render_minor), ""));
   }
   return tree;
+}
+
+// Links are relative, as on a real sysfs, and lead from one place of the tree to another.
+Status SysfsTree::lay_out(DeviceFiles devices) {
+  std::move(devices.files.begin(), devices.files.end(), std::back_inserter(files_));
+  for (const std::string& path : devices.generated) {
+    TRY(write_file(root_ + path, ""));
+  }
+  for (const DeviceFiles::Link& link : devices.links) {
+    const fs::path place = root_ + link.path;
+    const fs::path parent = fs::path(link.path).parent_path();
+    std::error_code error;
+    fs::create_directories(place.parent_path(), error);
+    fs::create_directory_symlink(fs::path(link.target).lexically_relative(parent), place, error);
+    if (error) {
+      return Error{error.value(), fmt::format("link {}", place.string()), ""};
+    }
+  }
+  return ok();
+}
+
+std::string SysfsTree::real_name(const std::string& path) const {
+  std::error_code error;
+  const fs::path root = fs::canonical(root_, error);
+  const fs::path place = fs::canonical(root_ + path, error);
+  return error ? path : "/" + place.lexically_relative(root).string();
 }
 
 const std::string* SysfsTree::find(const std::string& path) const {

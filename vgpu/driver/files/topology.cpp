@@ -106,7 +106,7 @@ std::string gpu_properties(const Node& node, u64 links, u64 hive_id, bool new_ke
       {"capability", node.capability},
       {"debug_prop", node.debug_prop},
       {"sdma_fw_version", profile.sdma_firmware},
-      {"unique_id", 0x0123456789abcdefull + node.index},
+      {"unique_id", node.unique_id()},
       {"num_xcc", 1, true},
       {"max_engine_clk_ccompute", 2000},
   }, new_kernel);

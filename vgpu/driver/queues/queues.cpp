@@ -147,12 +147,13 @@ device::MqdPtr make_mqd(ProcessDevice& device, const Queue& queue) {
 // stop, at 3 us per page: 2.5 ms more for 3.3 MB. Failure (before Linux 5.14) only costs that time.
 // Not for queue after queue: an area is 5 MB and more, and few programs use many queues at once.
 constexpr std::size_t kPopulatedQueues = 16;
+constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, Linux 5.14: headers may be older
 void populate_save_area(const PageTable& memory, const Queue& queue) {
   const u64 end = queue.ctx_save_address + queue.ctx_save_size;
   for (u64 va = queue.ctx_save_address; va < end;) {
     const u64 leaf_end = std::min(memory.leaf(va).end, end);
     u8* host = memory.translate(va, page_write);
-    if (!host || ::madvise(host, leaf_end - va, MADV_POPULATE_WRITE) != 0) {
+    if (!host || ::madvise(host, leaf_end - va, kPopulateWrite) != 0) {
       return;
     }
     va = leaf_end;
