@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <map>
+#include <string>
 #include <vector>
 
 #include "check.h"
@@ -145,6 +146,11 @@ void wait_until(Condition condition, const char* otherwise) {
     usleep(1000);
   }
   throw Failed(otherwise);
+}
+
+// From its first /dev/kfd until the driver has taken down what it left behind.
+inline bool known_to_driver(pid_t pid) {
+  return access(("/sys/class/kfd/kfd/proc/" + std::to_string(pid)).c_str(), F_OK) == 0;
 }
 
 inline bool is_active(int pid, int queue_id, unsigned gpu) {

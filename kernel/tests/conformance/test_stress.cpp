@@ -15,6 +15,7 @@ TEST(everything_runs_again_after_processes_that_fight_and_die) {
     CHECK(first.create_queue(gpu, 5) >= 0);
     CHECK(second.create_queue(gpu, 9) >= 0);
   }
+  CHECK(known_to_driver(first.pid()));
   std::vector<pid_t> targets = {first.pid(), second.pid()};
   for (unsigned round = 0; round < 4; round++) {
     pid_t finishes = start_hammer(round, 200, targets);
@@ -29,6 +30,10 @@ TEST(everything_runs_again_after_processes_that_fight_and_die) {
     CHECK_EQ(status, 0);
     kill(dies, SIGKILL);
     CHECK_EQ(waitpid(dies, &status, 0), dies);
+    // The call in which it died may still be under way, and create a queue: the driver lets go of a
+    // process after its last call.
+    for (pid_t dead : {finishes, dies})
+      wait_until([&] { return !known_to_driver(dead); }, "the driver keeps a dead process");
   }
   for (unsigned gpu : {0u, 1u}) {
     uint32_t queues = gpu == 0 ? 4 : 2;
