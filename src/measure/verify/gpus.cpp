@@ -41,9 +41,9 @@ Status run_gpus(Setting& setting, report::Results& results) {
                                          {one_group_per_cu(setting), 20, fewer_stops(setting)}));
   const std::string name = fmt::format("a job on {} GPUs", loads.size());
   auto& criteria = results.criteria;
-  criteria.push_back(tiered("gpus", "stop of " + name, kStopMs, stops.stop_ms, 0.5));
+  criteria.push_back(tiered("gpus", "stop of " + name, kStopMs, stops.stop_ms, 0.99));
   criteria.back().note += left_out;
-  criteria.push_back(tiered("gpus", "start of " + name, kStopMs, stops.start_ms, 0.5));
+  criteria.push_back(tiered("gpus", "start of " + name, kStopMs, stops.start_ms, 0.99));
   criteria.push_back(at_most("gpus", name + ": wrong results", 0, "", stops.wrong_lanes));
   criteria.push_back(
       at_most("gpus", name + ": stops in which a kernel went on", 0, "", stops.moved));

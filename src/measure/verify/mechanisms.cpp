@@ -68,9 +68,9 @@ void judge(const Case& each, const Measured& measured, report::Results& results)
   const std::span<const double> limits =
       batch ? std::span<const double>(kBatchMs) : std::span<const double>(kStopMs);
   results.criteria.push_back(
-      tiered(kMechanismsStep, "stop by " + name, limits, stops.stop_ms, 0.5));
+      tiered(kMechanismsStep, "stop by " + name, limits, stops.stop_ms, 0.99));
   results.criteria.push_back(
-      tiered(kMechanismsStep, "start by " + name, limits, stops.start_ms, 0.5));
+      tiered(kMechanismsStep, "start by " + name, limits, stops.start_ms, 0.99));
   results.criteria.push_back(
       at_most(kMechanismsStep, fmt::format("{}: wrong results", name), 0, "", stops.wrong_lanes));
   results.criteria.back().note =

@@ -61,9 +61,9 @@ Status measure_shape(const Setting& setting, const KernelShape& shape, report::R
       fmt::format("by {}, kernel '{}', {} waves per CU", mechanism, shape.kernel,
                   4 * shape.groups / std::max(1U, setting.compute_units));
   auto& criteria = results.criteria;
-  criteria.push_back(tiered("save", "stop " + which, kStopMs, stops.stop_ms, 0.5));
+  criteria.push_back(tiered("save", "stop " + which, kStopMs, stops.stop_ms, 0.99));
   criteria.back().note += saved_text(setting, bytes, stops.stop_ms);
-  criteria.push_back(tiered("save", "start " + which, kStopMs, stops.start_ms, 0.5));
+  criteria.push_back(tiered("save", "start " + which, kStopMs, stops.start_ms, 0.99));
   criteria.push_back(
       at_most("save", fmt::format("{}: wrong results", which), 0, "", stops.wrong_lanes));
   criteria.push_back(
