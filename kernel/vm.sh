@@ -85,13 +85,16 @@ INIT
 }
 
 # no_timer_check: on a busy machine the emulated timer can be too late for the kernel's test of it.
+# rcu_cpu_stall_suppress: and an emulated CPU can stand still for longer than the kernel believes.
+# log_buf_len: what is looked for in the log must not have been pushed out of it.
 vm_boot() {
   (cd "$vm_root" && find . | cpio -o -H newc --quiet | gzip -1) > "$vm_work/initramfs"
   nice -n 10 timeout --foreground "${TIMEOUT:-600}" qemu-system-x86_64 -accel tcg,thread=multi \
     -smp 2 -cpu max -m 1024 -nographic -no-reboot -nodefaults -monitor none \
     -serial file:"$vm_work/console" -serial file:"$vm_work/results" \
     -kernel "$1" -initrd "$vm_work/initramfs" \
-    -append 'console=ttyS0 panic=-1 quiet no_timer_check' < /dev/null || true
+    -append 'console=ttyS0 panic=-1 quiet no_timer_check log_buf_len=16M
+      rcupdate.rcu_cpu_stall_suppress=1' < /dev/null || true
 }
 
 vm_run() {

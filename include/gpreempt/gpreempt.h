@@ -480,11 +480,11 @@ GPREEMPT_API int gpreempt_lease_times(const gpreempt_lease* lease,
 
 /* ---- Hardware slots kept free for online work ---------------------------------------------- */
 
-/* A driver with gpreempt's patches (docs/kernel.md) can keep hardware slots of a GPU free of queues
- * of low priority: those up to `offline_to` of the context's options. They get the other slots and
- * take turns there. The reservation ends with the context, with this process, or when it is set to
- * 0. It needs CAP_SYS_NICE, for it concerns everybody on the GPU.
- * ROCm creates its queues with priority 7 unless the program asks for another. */
+/* A driver with gpreempt's patches (docs/kernel.md) can keep hardware slots of a GPU free of the
+ * processes that are of offline class, by the context's options, when the slots are reserved. They
+ * get the other slots and take turns there. For those that start later, reserve again. The
+ * reservation ends with the context, with this process, or when it is set to 0. It needs
+ * CAP_SYS_NICE, for it concerns everybody on the GPU. */
 
 /* Reserves `slots` slots of a GPU, or of every GPU with `gpu_id` 0; less than it has.
  * Returns 0, or
@@ -511,7 +511,7 @@ struct gpreempt_slots {
   uint32_t slots; /* for compute queues */
   uint32_t reserved;
   uint32_t active_queues;  /* compute queues that the hardware is given; in turns if too many */
-  uint32_t waiting_queues; /* of low priority, for a slot that is not reserved */
+  uint32_t waiting_queues; /* of offline class, for a slot that is not reserved */
 };
 
 /* Reads them. Returns 0; -EINVAL (`size`), -ENOTSUP (as above), -EACCES, -ENODEV, -ECHILD.

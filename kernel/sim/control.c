@@ -2,20 +2,24 @@
 /*
  * What tests see and do, in debugfs kfd_sim/:
  *
- *   state     what the firmware was told and which queues are mapped:
+ *   state0..  what the firmware of a GPU was told and which queues are mapped:
  *               gpu ID set_resources N run_list N unmap N query N write N
- *                   unknown N reset N add N remove N mapped N
+ *                   unknown N reset N add N remove N processes N grace N mapped N
  *               queue ID pasid N doorbell N engine N xccs N level N
  *             Reading waits until the driver is not in the middle of a change
  *             (between an unmap and the run list after it nothing is mapped)
  *             and the firmware has nothing left to do.
  *   evict     write a pid: evict its queues, as memory management does
  *   restore   write a pid: undo one eviction
+ *   stuck0..  write a doorbell: its queue does not save its waves once
+ *   no_reset0.. write 1: somebody else keeps resets away (and changes of the
+ *             run list); 0: no longer
  *   power     write 0: all GPUs go to sleep, as on suspend-to-RAM; 1: wake up
  */
 
 #include <linux/debugfs.h>
 #include <linux/delay.h>
+#include <linux/mmu_notifier.h>
 #include <linux/module.h>
 #include <linux/pid.h>
 #include <linux/sched/mm.h>
@@ -27,6 +31,26 @@
 #include "kfd_device_queue_manager.h"
 
 static struct dentry *sim_dir;
+
+/* amdkfd is compiled with mmu_notifier_get_locked() renamed to this: the last step of
+ * opening /dev/kfd for the first time fails, when a test says so, as if a signal
+ * had come. 1: the next one waits there, 2: one waits, 0: it goes on and fails.
+ */
+static int fail_open;
+module_param(fail_open, int, 0644);
+MODULE_PARM_DESC(fail_open, "1: the next process that opens /dev/kfd waits, and fails once this is 0");
+
+struct mmu_notifier *sim_mmu_notifier_get_locked(const struct mmu_notifier_ops *ops,
+					  struct mm_struct *mm)
+{
+	if (cmpxchg(&fail_open, 1, 2) != 1)
+		return mmu_notifier_get_locked(ops, mm);
+
+	while (READ_ONCE(fail_open))
+		usleep_range(50, 100);
+
+	return ERR_PTR(-EINTR);
+}
 
 static int wait_for_firmware(struct sim_gpu *gpu)
 {
@@ -47,12 +71,13 @@ static void show_gpu(struct seq_file *m, struct sim_gpu *gpu)
 	unsigned int i;
 
 	mutex_lock(&gpu->state_lock);
-	seq_printf(m, "gpu %u set_resources %llu run_list %llu unmap %llu query %llu write %llu unknown %llu reset %llu add %llu remove %llu mapped %u\n",
+	seq_printf(m, "gpu %u set_resources %llu run_list %llu unmap %llu query %llu write %llu unknown %llu reset %llu add %llu remove %llu processes %llu grace %llu mapped %u\n",
 		   id, gpu->counters.set_resources, gpu->counters.run_list,
 		   gpu->counters.unmap_queues, gpu->counters.query_status,
 		   gpu->counters.write_data, gpu->counters.unknown,
 		   gpu->counters.gpu_reset, gpu->counters.add_queue,
-		   gpu->counters.remove_queue, gpu->num_mapped);
+		   gpu->counters.remove_queue, gpu->counters.run_processes,
+		   gpu->counters.grace, gpu->num_mapped);
 	for (i = 0; i < gpu->num_mapped; i++)
 		seq_printf(m, "queue %u pasid %u doorbell %u engine %u xccs %u level %u\n",
 			   id, gpu->mapped[i].pasid, gpu->mapped[i].doorbell,
@@ -63,24 +88,47 @@ static void show_gpu(struct seq_file *m, struct sim_gpu *gpu)
 
 static int state_show(struct seq_file *m, void *unused)
 {
-	int i, r;
+	struct sim_gpu *gpu = m->private;
+	struct device_queue_manager *dqm = gpu->adev.kfd.dev->nodes[0]->dqm;
+	int r;
 
-	for (i = 0; i < sim_num_gpus; i++) {
-		struct sim_gpu *gpu = sim_gpus[i];
-		struct device_queue_manager *dqm = gpu->adev.kfd.dev->nodes[0]->dqm;
+	dqm_lock(dqm);
+	r = wait_for_firmware(gpu);
+	if (!r)
+		show_gpu(m, gpu);
+	dqm_unlock(dqm);
 
-		dqm_lock(dqm);
-		r = wait_for_firmware(gpu);
-		if (!r)
-			show_gpu(m, gpu);
-		dqm_unlock(dqm);
-		if (r)
-			return r;
-	}
+	return r;
+}
+DEFINE_SHOW_ATTRIBUTE(state);
+
+static int stuck_set(void *data, u64 doorbell)
+{
+	struct sim_gpu *gpu = data;
+
+	mutex_lock(&gpu->state_lock);
+	gpu->stuck_doorbell = doorbell;
+	mutex_unlock(&gpu->state_lock);
 
 	return 0;
 }
-DEFINE_SHOW_ATTRIBUTE(state);
+DEFINE_DEBUGFS_ATTRIBUTE(stuck_fops, NULL, stuck_set, "%llu\n");
+
+/* As amdgpu_test_ib does (amdgpu_debugfs.c), which has the lock for as long as
+ * its own tests last.
+ */
+static int no_reset_set(void *data, u64 on)
+{
+	struct sim_gpu *gpu = data;
+
+	if (on)
+		down_write(&gpu->reset_domain.sem);
+	else
+		up_write(&gpu->reset_domain.sem);
+
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(no_reset_fops, NULL, no_reset_set, "%llu\n");
 
 static int evict_or_restore(pid_t nr, bool evict)
 {
@@ -137,13 +185,28 @@ static int power_set(void *data, u64 on)
 }
 DEFINE_DEBUGFS_ATTRIBUTE(power_fops, NULL, power_set, "%llu\n");
 
+static void create_gpu_file(const char *name, int index, umode_t mode,
+			    const struct file_operations *fops)
+{
+	char numbered[16];
+
+	snprintf(numbered, sizeof(numbered), "%s%d", name, index);
+	debugfs_create_file(numbered, mode, sim_dir, sim_gpus[index], fops);
+}
+
 int sim_control_init(void)
 {
+	int i;
+
 	sim_dir = debugfs_create_dir("kfd_sim", NULL);
 	if (IS_ERR(sim_dir))
 		return PTR_ERR(sim_dir);
 
-	debugfs_create_file("state", 0400, sim_dir, NULL, &state_fops);
+	for (i = 0; i < sim_num_gpus; i++) {
+		create_gpu_file("state", i, 0400, &state_fops);
+		create_gpu_file("stuck", i, 0200, &stuck_fops);
+		create_gpu_file("no_reset", i, 0200, &no_reset_fops);
+	}
 	debugfs_create_file("evict", 0200, sim_dir, NULL, &evict_fops);
 	debugfs_create_file("restore", 0200, sim_dir, NULL, &restore_fops);
 	debugfs_create_file("power", 0200, sim_dir, NULL, &power_fops);

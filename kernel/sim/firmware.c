@@ -10,6 +10,7 @@
 
 #include <linux/delay.h>
 #include <linux/kthread.h>
+#include <linux/ktime.h>
 #include <linux/module.h>
 #include "sim.h"
 #include "kfd_priv.h"
@@ -21,6 +22,10 @@
 static uint unmap_delay_us;
 module_param(unmap_delay_us, uint, 0644);
 MODULE_PARM_DESC(unmap_delay_us, "Time an unmap takes, or the removal of a queue from MES");
+
+static int slow_gpu = -1;
+module_param(slow_gpu, int, 0644);
+MODULE_PARM_DESC(slow_gpu, "The only GPU that takes unmap_delay_us; -1: all of them");
 
 static bool hang;
 module_param(hang, bool, 0644);
@@ -44,12 +49,63 @@ bool sim_firmware_hangs(void)
 	return READ_ONCE(hang);
 }
 
-void sim_wait_for_unmap(void)
+/* Ends early when the time is shortened, so that tests can have it last until
+ * they have seen what they want to see.
+ */
+void sim_wait_for_unmap(struct sim_gpu *gpu)
 {
-	uint delay = READ_ONCE(unmap_delay_us);
+	ktime_t start = ktime_get();
 
-	if (delay)
-		usleep_range(delay, delay + 50);
+	while (READ_ONCE(slow_gpu) < 0 || READ_ONCE(slow_gpu) == gpu->index) {
+		s64 left = READ_ONCE(unmap_delay_us) - ktime_us_delta(ktime_get(), start);
+
+		if (left <= 0)
+			return;
+		left = min_t(s64, left, 1000);
+		usleep_range(left, left + 50);
+	}
+}
+
+/* Called with state_lock held: the firmware gives up on a queue that does not
+ * save its waves, goes on, and notes the doorbell in the MQD of the HIQ.
+ */
+static void note_stuck_queue(struct sim_gpu *gpu)
+{
+	unsigned int i;
+
+	for (i = 0; gpu->stuck_doorbell && i < gpu->num_mapped; i++) {
+		if (gpu->mapped[i].doorbell != gpu->stuck_doorbell)
+			continue;
+		gpu->stuck_pq = gpu->mapped[i].pq;
+		gpu->hiq.mqd->queue_doorbell_id0 = gpu->stuck_doorbell;
+		gpu->stuck_doorbell = 0;
+	}
+}
+
+/* What the registers of a hardware slot say: the ring of a queue that is there
+ * when nothing should be.
+ */
+u64 sim_stuck_queue(struct sim_gpu *gpu)
+{
+	u64 pq;
+
+	mutex_lock(&gpu->state_lock);
+	pq = gpu->stuck_pq;
+	mutex_unlock(&gpu->state_lock);
+
+	return pq;
+}
+
+u64 sim_reset_stuck_queue(struct sim_gpu *gpu)
+{
+	u64 pq;
+
+	mutex_lock(&gpu->state_lock);
+	pq = gpu->stuck_pq;
+	gpu->stuck_pq = 0;
+	mutex_unlock(&gpu->state_lock);
+
+	return pq;
 }
 
 /* Called with state_lock held. NULL if there are too many. */
@@ -114,6 +170,8 @@ static void map_queue(struct sim_gpu *gpu, u32 pasid,
 	queue->doorbell = packet->bitfields3.doorbell_offset;
 	queue->engine = packet->bitfields2.engine_sel;
 	queue->xccs = queue->engine ? 1 : count_xccs(gpu, mqd_addr);
+	if (!queue->engine && sim_gpu_to_cpu(gpu, mqd_addr))
+		queue->pq = ring_address(sim_gpu_to_cpu(gpu, mqd_addr));
 	sim_aql_map(gpu, queue, mqd_addr);
 }
 
@@ -128,7 +186,11 @@ static void execute_run_list(struct sim_gpu *gpu,
 	if (WARN_ON_ONCE(!ib))
 		return;
 
+	/* What is mapped and not in the list would go on running. */
+	if (gpu->num_mapped)
+		gpu->counters.unknown++;
 	gpu->num_mapped = 0;
+	gpu->counters.run_processes = 0;
 	while (left) {
 		u32 dwords = packet_dwords(*ib);
 
@@ -138,6 +200,7 @@ static void execute_run_list(struct sim_gpu *gpu,
 		switch (PM4_OPCODE(*ib)) {
 		case IT_MAP_PROCESS:
 			pasid = ((struct pm4_mes_map_process *)ib)->bitfields2.pasid;
+			gpu->counters.run_processes++;
 			break;
 		case IT_MAP_QUEUES:
 			map_queue(gpu, pasid, (struct pm4_mes_map_queues *)ib);
@@ -166,6 +229,27 @@ static void answer_query(struct sim_gpu *gpu,
 	WRITE_ONCE(*fence, ((u64)packet->data_hi << 32) | packet->data_lo);
 }
 
+/* Action and filter are those the driver uses without a debugger's reset: all
+ * queues, or those of a process, are preempted.
+ */
+static void unmap_queues(struct sim_gpu *gpu, const struct pm4_mes_unmap_queues *packet)
+{
+	if (packet->bitfields2.action != action__mes_unmap_queues__preempt_queues) {
+		gpu->counters.unknown++;
+		return;
+	}
+
+	switch (packet->bitfields2.queue_sel) {
+	case queue_sel__mes_unmap_queues__unmap_all_queues:
+	case queue_sel__mes_unmap_queues__unmap_all_non_static_queues:
+		note_stuck_queue(gpu);
+		gpu->num_mapped = 0;
+		break;
+	default:
+		gpu->counters.unknown++;
+	}
+}
+
 static void execute_packet(struct sim_gpu *gpu, const u32 *packet)
 {
 	mutex_lock(&gpu->state_lock);
@@ -179,7 +263,7 @@ static void execute_packet(struct sim_gpu *gpu, const u32 *packet)
 		break;
 	case IT_UNMAP_QUEUES:
 		gpu->counters.unmap_queues++;
-		gpu->num_mapped = 0;
+		unmap_queues(gpu, (const struct pm4_mes_unmap_queues *)packet);
 		break;
 	case IT_QUERY_STATUS:
 		gpu->counters.query_status++;
@@ -187,6 +271,7 @@ static void execute_packet(struct sim_gpu *gpu, const u32 *packet)
 		break;
 	case IT_WRITE_DATA:
 		gpu->counters.write_data++;
+		gpu->counters.grace = ((const struct pm4_mec_write_data_mmio *)packet)->data;
 		break;
 	case IT_NOP:
 		break;
@@ -196,7 +281,7 @@ static void execute_packet(struct sim_gpu *gpu, const u32 *packet)
 	mutex_unlock(&gpu->state_lock);
 
 	if (PM4_OPCODE(*packet) == IT_UNMAP_QUEUES)
-		sim_wait_for_unmap();
+		sim_wait_for_unmap(gpu);
 }
 
 /* A packet may wrap around the end of the ring: copy it out first. */
@@ -259,6 +344,7 @@ static int start_hiq(struct sim_gpu *gpu, const struct v9_mqd *m)
 			((u64)m->cp_hqd_pq_wptr_poll_addr_hi << 32) |
 			m->cp_hqd_pq_wptr_poll_addr_lo);
 	hiq->rptr = 0;
+	hiq->mqd = (struct v9_mqd *)m;
 	if (!hiq->ring || !hiq->rptr_report || !hiq->wptr)
 		return -EINVAL;
 
@@ -319,5 +405,7 @@ void sim_firmware_stop(struct sim_gpu *gpu)
 	gpu->hiq.xccs = 0;
 	mutex_lock(&gpu->state_lock);
 	gpu->num_mapped = 0;
+	gpu->stuck_doorbell = 0;
+	gpu->stuck_pq = 0;
 	mutex_unlock(&gpu->state_lock);
 }

@@ -107,7 +107,7 @@ static int remove_hw_queue(struct amdgpu_mes *mes, struct mes_remove_queue_input
 	r = answers() ? unmap_queue(gpu, input) : -ETIMEDOUT;
 	mutex_unlock(&gpu->state_lock);
 
-	sim_wait_for_unmap();
+	sim_wait_for_unmap(gpu);
 
 	return r;
 }

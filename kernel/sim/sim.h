@@ -18,6 +18,7 @@
 #include <linux/dma-resv.h>
 #include <linux/kref.h>
 #include <linux/list.h>
+#include <linux/mmu_notifier.h>
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include "amdgpu.h"
@@ -26,7 +27,7 @@
 #include "amdgpu_reset.h"
 #include "amdgpu_vm.h"
 
-#define SIM_MAX_GPUS		4
+#define SIM_MAX_GPUS		8
 #define SIM_MAX_MAPPED		4096
 #define SIM_DOORBELL_SLICE	8192
 #define SIM_DOORBELL_SLICES	64
@@ -56,13 +57,18 @@ struct sim_counters {
 	u64 remove_queue;	/* MES */
 	u64 unknown;	/* packets that make no sense */
 	u64 gpu_reset;
+	u64 run_processes;	/* in the last run list */
+	u64 grace;	/* value of the last WRITE_DATA */
 };
+
+struct v9_mqd;
 
 struct sim_mapped_queue {
 	u32 pasid;
 	u32 doorbell;
 	u32 engine;	/* 0 compute, else SDMA */
 	u32 xccs;	/* number of XCCs that run it */
+	u64 pq;		/* its ring, as the registers have it */
 	u64 gang;	/* MES: address of its context, which names the queue too */
 	u32 level;	/* MES: its priority band */
 
@@ -79,6 +85,7 @@ struct sim_mapped_queue {
 struct sim_hiq {
 	struct task_struct *thread;
 	u32 xccs;	/* mask of those that were given the queue */
+	struct v9_mqd *mqd;	/* of the first XCC */
 	u32 *ring;
 	u32 ring_dwords;
 	u32 *rptr_report;
@@ -114,6 +121,10 @@ struct sim_gpu {
 	struct sim_counters counters;
 	struct sim_mapped_queue *mapped;
 	unsigned int num_mapped;
+
+	/* A queue that does not save its waves: its doorbell, until it is reset */
+	u32 stuck_doorbell;
+	u64 stuck_pq;
 };
 
 /* buffers.c. Where user memory is longer, it is a save area, which nothing reads. */
@@ -157,7 +168,9 @@ int sim_hiq_load(struct amdgpu_device *adev, void *mqd, u32 pipe_id,
 bool sim_firmware_idle(struct sim_gpu *gpu);
 void sim_firmware_stop(struct sim_gpu *gpu);
 bool sim_firmware_hangs(void);
-void sim_wait_for_unmap(void);
+void sim_wait_for_unmap(struct sim_gpu *gpu);
+u64 sim_stuck_queue(struct sim_gpu *gpu);
+u64 sim_reset_stuck_queue(struct sim_gpu *gpu);
 struct sim_mapped_queue *sim_new_mapped_queue(struct sim_gpu *gpu);
 
 /* mes.c */
@@ -169,6 +182,8 @@ void sim_mes_fini(struct sim_gpu *gpu);
 void sim_reset_init(struct sim_gpu *gpu);
 
 /* control.c */
+struct mmu_notifier *sim_mmu_notifier_get_locked(const struct mmu_notifier_ops *ops,
+					  struct mm_struct *mm);
 int sim_control_init(void);
 void sim_control_fini(void);
 

@@ -110,10 +110,9 @@ TEST(Config, NamesAFileThatIsNotThere) {
 
 TEST(Config, ReservesNoSlotsUnlessToldTo) {
   EXPECT_FALSE(parse("", "gpreemptd.toml")->reservation.is_wanted());
-  const auto by_number = parse("[reserve]\nslots = 4\nlow_priority = 7\n", "gpreemptd.toml");
+  const auto by_number = parse("[reserve]\nslots = 4\n", "gpreemptd.toml");
   ASSERT_TRUE(by_number);
   EXPECT_EQ(by_number->reservation.slots, 4u);
-  EXPECT_EQ(by_number->reservation.low_priority, 7u);
   const auto by_share =
       parse("[reserve]\nonline_percent = 10\noffline_percent = 80\n", "gpreemptd.toml");
   ASSERT_TRUE(by_share);
@@ -127,7 +126,7 @@ TEST(Config, RefusesReservationsThatContradictThemselves) {
             std::string::npos);
   EXPECT_NE(error_of("[reserve]\nonline_percent = 60\noffline_percent = 60\n").find("100"),
             std::string::npos);
-  EXPECT_NE(error_of("[reserve]\nlow_priority = 16\n").find("out of range"), std::string::npos);
+  EXPECT_NE(error_of("[reserve]\nslots = 2000\n").find("out of range"), std::string::npos);
 }
 
 }  // namespace

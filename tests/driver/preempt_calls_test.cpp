@@ -15,7 +15,7 @@ class PreemptCalls : public DriverTest {
     start(config);
   }
   // The file of a new lease of the client.
-  static UniqueFd lease_of(Client& client, u32 timeout_ms = 0) {
+  static UniqueFd lease_of(Client& client, u32 timeout_ms = abi::kPreemptMaxTimeoutMs) {
     abi::PreemptLeaseArgs args = {abi::preempt_lease_create, 0, timeout_ms, 0};
     Caller caller = client.make_caller();
     EXPECT_EQ(client.call_as(caller, client.file(), abi::kfd_preempt_lease, args), 0);
@@ -41,7 +41,7 @@ class PreemptCalls : public DriverTest {
 TEST_F(PreemptCalls, AreNotThereUnlessAskedFor) {
   start(small());
   Client client(*driver);
-  for (u32 nr = abi::kfd_get_preempt_caps; nr <= abi::kfd_set_hqd_reservation; ++nr) {
+  for (u32 nr = abi::kfd_get_preempt_caps; nr <= abi::kfd_set_slot_reservation; ++nr) {
     abi::PreemptQueueArgs args = {};
     EXPECT_EQ(client.call(nr, args), -ENOTTY) << nr;
   }
@@ -58,7 +58,7 @@ TEST_F(PreemptCalls, AreOfLinux612) {
 TEST_F(PreemptCalls, SayWhetherTheEarlyOnesAreThereToo) {
   abi::PreemptCapsArgs args = {};
   EXPECT_EQ(Client(*driver).call(abi::kfd_get_preempt_caps, args), 0);
-  EXPECT_EQ(args.flags & abi::kPreemptCapEarly, 0u);
+  EXPECT_EQ(args.caps & abi::kPreemptCapEarly, 0u);
 }
 
 TEST_F(PreemptCalls, HoldsLastUntilTheLastCopyOfTheFileIsClosed) {
@@ -85,6 +85,31 @@ TEST_F(PreemptCalls, TheOwnersEndReleasesThoughTheFileIsOpen) {
   }
   EXPECT_FALSE(is_held(job, queue));
   EXPECT_EQ(hold(job, lease, job.kfd_fd(), queue.id), -EPERM);
+}
+
+TEST_F(PreemptCalls, ALeaseWithoutADeadlineHoldsItsOwnProcessAlone) {
+  Client client(*driver), job(*driver);
+  const TestQueue own = client.create_queue(), queue = job.create_queue();
+  const UniqueFd lease = lease_of(client, 0);
+  EXPECT_EQ(hold(client, lease, client.kfd_fd(), own.id), 0);
+  EXPECT_EQ(hold(client, lease, job.kfd_fd(), queue.id), -EPERM);
+  abi::PreemptLeaseArgs renewal = {abi::preempt_lease_renew, static_cast<u32>(lease.get()), 0, 0};
+  EXPECT_EQ(client.call(abi::kfd_preempt_lease, renewal), -EINVAL) << "no deadline any more";
+  renewal.timeout_ms = abi::kPreemptMaxTimeoutMs;
+  EXPECT_EQ(client.call(abi::kfd_preempt_lease, renewal), 0);
+  EXPECT_EQ(hold(client, lease, job.kfd_fd(), queue.id), 0);
+}
+
+TEST_F(PreemptCalls, AProcessHasSoManyLeasesAndNoMore) {
+  Client client(*driver);
+  std::vector<UniqueFd> leases;
+  for (u32 i = 0; i < abi::kPreemptMaxLeases; ++i) {
+    leases.push_back(lease_of(client));
+  }
+  abi::PreemptLeaseArgs args = {abi::preempt_lease_create, 0, 1000, 0};
+  EXPECT_EQ(client.call(abi::kfd_preempt_lease, args), -ENOSPC);
+  leases.pop_back();
+  EXPECT_TRUE(lease_of(client));
 }
 
 TEST_F(PreemptCalls, AnotherFileIsNoLease) {

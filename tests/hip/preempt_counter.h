@@ -17,10 +17,11 @@ __global__ void count_until(volatile u32* stop, u32* counter) {
 
 class Counter {
  public:
-  Counter() {
+  // On a stream of its own, of this priority.
+  explicit Counter(int priority = 0) {
     HIP(hipHostMalloc(reinterpret_cast<void**>(&cells_), 8, hipHostMallocCoherent));
     cells_[0] = cells_[1] = 0;
-    HIP(hipStreamCreateWithFlags(&stream_, hipStreamNonBlocking));
+    HIP(hipStreamCreateWithPriority(&stream_, hipStreamNonBlocking, priority));
   }
   Counter(const Counter&) = delete;
   Counter& operator=(const Counter&) = delete;

@@ -67,6 +67,7 @@ class Holder {
  public:
   explicit Holder(const std::vector<pid_t>& pids) {
     abi::PreemptLeaseArgs lease = {};
+    lease.timeout_ms = abi::kPreemptMaxTimeoutMs;  // without a deadline it stops nobody else
     if (ioctl(control_.fd(), _IOWR('K', abi::kfd_preempt_lease, abi::PreemptLeaseArgs), &lease))
       kfd::fail("PREEMPT_LEASE");
     lease_ = lease.lease_fd;
@@ -87,6 +88,7 @@ class Holder {
     abi::BatchQueuesArgs args = {};
     args.entries_ptr = reinterpret_cast<u64>(entries_.data());
     args.num_entries = static_cast<u32>(entries_.size());
+    args.entry_size = sizeof(abi::PreemptEntry);
     args.lease_fd = lease_;
     args.type = type;
     if (ioctl(control_.fd(), request, &args) != 0)

@@ -99,6 +99,19 @@ TEST(Kernel, LeavesNothingStoppedWhenOneOfTheQueuesIsNotThere) {
   EXPECT_FALSE(any_stopped(victim.pid()));
 }
 
+TEST(Kernel, ADriverWithTheFirstVersionOfTheCallsIsTooOld) {
+  Victim victim;
+  AttachOptions options;
+  options.ioctl = [](void*, int fd, unsigned long request, void* argument) {
+    const int result = kfd::system_ioctl(nullptr, fd, request, argument);
+    if (_IOC_NR(request) == abi::kfd_get_preempt_caps) {
+      static_cast<abi::PreemptCapsArgs*>(argument)->version = 1;
+    }
+    return result;
+  };
+  EXPECT_TRUE(is_error(attach(Mechanism::kernel, victim.key(), options), EOPNOTSUPP, "too old"));
+}
+
 TEST(Kernel, HoldsQueuesThatAreCreatedMeanwhile) {
   Victim victim;
   const auto kernel = attach_to(victim);

@@ -59,16 +59,16 @@ TEST(KernelReservation, LastsAsLongAsItsOwner) {
   auto other = SlotReservations::open();
   ASSERT_TRUE(succeeds(other));
   const u32 gpu = first_gpu_id();
-  const auto reserved = (*opened)->reserve(gpu, SlotShares{10, 80}, 5);
+  const auto reserved = (*opened)->reserve(gpu, SlotShares{10, 80});
   ASSERT_TRUE(succeeds(reserved));
   const auto state = (*other)->state(gpu);
   ASSERT_TRUE(succeeds(state));
   EXPECT_EQ(state->reserved, *reserved);
   EXPECT_EQ(*reserved, *slots_to_reserve(state->num_slots, {10, 80}));
-  EXPECT_TRUE(is_error((*other)->reserve(gpu, 1, 5), EBUSY, "another program"));
+  EXPECT_TRUE(is_error((*other)->reserve(gpu, 1), EBUSY, "another program"));
   opened->reset();
   EXPECT_EQ((*other)->state(gpu)->reserved, 0u);
-  EXPECT_TRUE(succeeds((*other)->reserve(gpu, 1, 5)));
+  EXPECT_TRUE(succeeds((*other)->reserve(gpu, 1)));
 }
 
 TEST(KernelReservation, LeavesOneSlotAtLeast) {
@@ -76,8 +76,8 @@ TEST(KernelReservation, LeavesOneSlotAtLeast) {
   ASSERT_TRUE(succeeds(opened));
   const u32 gpu = first_gpu_id();
   const u32 all = (*opened)->state(gpu)->num_slots;
-  EXPECT_TRUE(is_error((*opened)->reserve(gpu, all, 5), EINVAL, "at least one"));
-  EXPECT_TRUE(succeeds((*opened)->reserve(gpu, all - 1, 5)));
+  EXPECT_TRUE(is_error((*opened)->reserve(gpu, all), EINVAL, "at least one"));
+  EXPECT_TRUE(succeeds((*opened)->reserve(gpu, all - 1)));
   EXPECT_TRUE(is_error((*opened)->state(gpu + 1), ENODEV));
 }
 

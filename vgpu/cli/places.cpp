@@ -95,8 +95,8 @@ void remove_dead_runs() {
   }
 }
 
-Result<std::string> find_server() { return gp::find_part(gp::Part::program, "vgpud"); }
+Result<std::string> find_server() { return gp::find_part(gp::PartKind::program, "vgpud"); }
 
-Result<std::string> find_preload() { return gp::find_part(gp::Part::library, "libvgpu.so"); }
+Result<std::string> find_preload() { return gp::find_part(gp::PartKind::library, "libvgpu.so"); }
 
 }  // namespace vgpu::cli

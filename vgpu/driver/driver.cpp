@@ -74,6 +74,7 @@ Driver::~Driver() {
     module.work->stop();
   }
   for (const auto& node : module.nodes) {
+    node->releases.stop();
     node->gpu.reset();
   }
 }
@@ -116,7 +117,7 @@ Result<std::unique_ptr<Driver>> Driver::create(DriverConfig config) {
     node->gpu = std::make_unique<device::Gpu>(node->config, *module.engine, *module.doorbells,
                                               *module.hosts.back());
     node->dqm = std::make_unique<Dqm>(
-        *node, *module.work, module.config.hws_timeout_ms,
+        *node, *module.work, module.config.hws_timeout_ms, module.config.kernel_patches,
         [&module, n = node.get()] { module.work->add([&module, n] { module.reset_gpu(*n); }); });
     module.nodes.push_back(std::move(node));
   }

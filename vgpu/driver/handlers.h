@@ -61,12 +61,12 @@ int dbg_trap(Call& call, abi::DbgTrapArgs& args);
 int get_preempt_caps(Call& call, abi::PreemptCapsArgs& args);
 int preempt_lease(Call& call, abi::PreemptLeaseArgs& args);
 int preempt_queue(Call& call, abi::PreemptQueueArgs& args);
-int resume_queue(Call& call, abi::ResumeQueueArgs& args);
+int resume_queue(Call& call, abi::PreemptQueueArgs& args);
 int batch_unmap_queues(Call& call, abi::BatchQueuesArgs& args);
 int fast_remap(Call& call, abi::BatchQueuesArgs& args);
 int swap_queues(Call& call, abi::SwapQueuesArgs& args);
-int get_hqd_status(Call& call, abi::HqdStatusArgs& args);
-int set_hqd_reservation(Call& call, abi::HqdReservationArgs& args);
+int get_queue_status(Call& call, abi::QueueStatusArgs& args);
+int set_slot_reservation(Call& call, abi::SlotReservationArgs& args);
 
 // preempt/early_ioctls.cpp
 int early_preempt_queue(Call& call, abi::EarlyPreemptArgs& args);

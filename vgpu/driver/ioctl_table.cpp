@@ -111,15 +111,15 @@ constexpr Row kEarlyRows[] = {
 // Of drivers with kernel/patches: there only if the device was started with them.
 // clang-format off
 constexpr Row kPreemptRows[] = {
-  row<PreemptCapsArgs, get_preempt_caps>      (kfd_get_preempt_caps, "GET_PREEMPT_CAPS", out),
+  row<PreemptCapsArgs, get_preempt_caps>      (kfd_get_preempt_caps, "GET_PREEMPT_CAPS", inout),
   row<PreemptLeaseArgs, preempt_lease>        (kfd_preempt_lease, "PREEMPT_LEASE", inout),
   row<PreemptQueueArgs, preempt_queue>        (kfd_preempt_queue, "PREEMPT_QUEUE", inout),
-  row<ResumeQueueArgs, resume_queue>          (kfd_resume_queue, "RESUME_QUEUE", inout),
+  row<PreemptQueueArgs, resume_queue>         (kfd_resume_queue, "RESUME_QUEUE", inout),
   row<BatchQueuesArgs, batch_unmap_queues>    (kfd_batch_unmap_queues, "BATCH_UNMAP_QUEUES", inout),
   row<BatchQueuesArgs, fast_remap>            (kfd_fast_remap, "FAST_REMAP", inout),
   row<SwapQueuesArgs, swap_queues>            (kfd_swap_queues, "SWAP_QUEUES", inout),
-  row<HqdStatusArgs, get_hqd_status>          (kfd_get_hqd_status, "GET_HQD_STATUS", inout),
-  row<HqdReservationArgs, set_hqd_reservation>(kfd_set_hqd_reservation, "SET_HQD_RESERVATION", in),
+  row<QueueStatusArgs, get_queue_status>          (kfd_get_queue_status, "GET_HQD_STATUS", inout),
+  row<SlotReservationArgs, set_slot_reservation>(kfd_set_slot_reservation, "SET_HQD_RESERVATION", in),
 };
 // clang-format on
 

@@ -8,6 +8,7 @@
 #include "driver/files/smi.h"
 #include "driver/profiles.h"
 #include "driver/queues/dqm.h"
+#include "driver/work_queue.h"
 
 namespace vgpu::driver {
 
@@ -23,6 +24,7 @@ struct Node {
   std::unique_ptr<device::Gpu> gpu;
   std::unique_ptr<Dqm> dqm;
   SmiClients smi;
+  WorkQueue releases;  // of leases whose time is up (preempt/leases.h); before all it uses goes
 
   // Addresses on the PCI bus: each GPU is the only device of a bus of its own.
   u32 location_id() const { return (index + 1) << 8; }  // bus << 8 | device << 3 | function

@@ -68,10 +68,10 @@ struct ProcessDevice {
   u32 evicted = 0;             // how many reasons keep the queues off the device
   u64 last_evict_ns = 0;
   std::atomic<u64> evicted_ms{0};
-  bool is_terminated = false;  // all queues have left for good
-  u32 held_queues = 0;         // how many of them leases hold
-  u64 first_held_ns = 0;
-  std::atomic<u64> preempted_ms{0};  // the time during which at least one was
+  bool is_terminated = false;         // all queues have left for good
+  u32 held_queues = 0;                // how many of them leases hold
+  std::atomic<u64> first_held_ns{0};  // since when at least one is; 0: none
+  std::atomic<u64> preempted_ms{0};   // the time during which at least one was, until it was none
   std::atomic<u64> sdma_past_bytes{0};
 
   // Under Process::event_mutex.

@@ -57,6 +57,8 @@ std::optional<Task> look_up_task(pid_t id) {
       task.leader = std::stoi(value);
     } else if (key == "TracerPid") {
       task.tracer = std::stoi(value);
+    } else if (key == "Uid") {
+      std::istringstream(value) >> task.uid >> task.effective_uid >> task.saved_uid;
     } else if (key == "CapEff") {
       task.effective_capabilities = std::stoull(value, nullptr, 16);
     }

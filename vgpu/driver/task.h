@@ -14,6 +14,7 @@ struct Task {
   pid_t leader = 0;  // Tgid: the process, also if a thread was asked for
   pid_t tracer = 0;  // TracerPid: the *thread* that ptraces it; 0 if none
   u64 effective_capabilities = 0;
+  uid_t uid = 0, effective_uid = 0, saved_uid = 0;  // as this process sees them
   std::string name;
   bool has_memory = true;  // false: a zombie
 };

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 struct Failed : std::runtime_error {
@@ -47,9 +49,21 @@ std::string to_text(const A& value) {
   return std::to_string(value);
 }
 
+template <class T>
+constexpr bool is_number = std::is_integral_v<T> && !std::is_same_v<T, bool>;
+
+// The driver's header has some numbers as int that ours has as u32.
+template <class A, class B>
+bool are_equal(const A& a, const B& b) {
+  if constexpr (is_number<A> && is_number<B>)
+    return std::cmp_equal(a, b);
+  else
+    return a == b;
+}
+
 template <class A, class B>
 void check_equal(const char* file, int line, const char* text, const A& got, const B& want) {
-  if (!(got == want))
+  if (!are_equal(got, want))
     fail(file, line, std::string(text) + " is " + to_text(got) + ", not " + to_text(want));
 }
 

@@ -32,7 +32,7 @@ class Hammer {
         break;
       case 2:
         if (leases_.size() < 4)
-          leases_.push_back(create_lease(client_, pick(2) ? 0 : 1 + pick(20)));
+          leases_.push_back(create_lease(client_, pick(2) ? long_enough_ms : 1 + pick(20)));
         break;
       case 3:
         if (!leases_.empty()) {

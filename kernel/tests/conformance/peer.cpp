@@ -28,6 +28,7 @@ enum Op : uint32_t {
   op_resume,
   op_ioctl,
   op_copy_fds,
+  op_close,
   op_exec
 };
 
@@ -56,6 +57,7 @@ int run(Client& client, Message& m) {
         _exit(0);
       }
       return 0;
+    case op_close: return close(static_cast<int>(m.a)) == 0 ? 0 : -errno;
     case op_exec: execl("/proc/self/exe", "sleeper", "--sleep", nullptr); return -errno;
   }
   return -ENOSYS;
@@ -78,7 +80,7 @@ int peer_main(int socket) {
   return 0;
 }
 
-Peer::Peer(User user) {
+Peer::Peer(User user, int inherits) {
   int sockets[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0)
     throw Failed("socketpair");
@@ -86,6 +88,8 @@ Peer::Peer(User user) {
   if (pid_ == 0) {
     if (user == User::ordinary)
       become_ordinary_user();
+    if (inherits >= 0)
+      dup2(inherits, inherited_fd);
     int mine = dup(sockets[1]);  // without close-on-exec
     execl("/proc/self/exe", "peer", "--peer", std::to_string(mine).c_str(), nullptr);
     _exit(1);
@@ -128,6 +132,7 @@ int Peer::update_queue(uint32_t id, uint32_t percentage, uint32_t priority) {
 int Peer::enable_debugging() { return call(op_debug); }
 int Peer::suspend(uint32_t id) { return call(op_suspend, id); }
 int Peer::resume(uint32_t id) { return call(op_resume, id); }
+int Peer::close_fd(int fd) { return call(op_close, static_cast<uint32_t>(fd)); }
 void Peer::start_destroy_queue(uint32_t id) { send(op_destroy, id, 0, 0); }
 void Peer::leave_a_copy_of_every_fd() { call(op_copy_fds); }
 

@@ -9,7 +9,9 @@
 class Peer {
  public:
   enum class User { same, ordinary };  // ordinary: without privileges
-  explicit Peer(User user = User::same);
+  // It inherits a file descriptor, if there is one, under the number inherited_fd.
+  explicit Peer(User user = User::same, int inherits = -1);
+  static constexpr int inherited_fd = 100;
   ~Peer();  // kills it
   Peer(const Peer&) = delete;
 
@@ -22,6 +24,7 @@ class Peer {
   int enable_debugging();
   int suspend(uint32_t id);
   int resume(uint32_t id);
+  int close_fd(int fd);
   // An ioctl whose arguments hold no pointers.
   int ioctl(unsigned long request, void* args);
 

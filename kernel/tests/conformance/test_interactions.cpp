@@ -137,6 +137,21 @@ TEST(the_time_held_is_accounted_for) {
   CHECK(held_ms >= 40);
 }
 
+TEST(the_time_of_a_hold_that_lasts_is_accounted_for) {
+  Peer peer;
+  Lease lease;
+  int queue = peer.create_queue(0, 5);
+  CHECK_EQ(hold(self(), lease, entry(peer.pid(), queue)), 0);
+  auto held_ms = [&] {
+    unsigned ms = 0;
+    std::ifstream("/sys/class/kfd/kfd/proc/" + std::to_string(peer.pid()) + "/stats_" +
+                  std::to_string(gpus()[0].id) + "/preempted_ms") >>
+        ms;
+    return ms;
+  };
+  wait_until([&] { return held_ms() >= 40; }, "the time does not pass");
+}
+
 TEST(a_timeout_bounds_the_wait_for_others) {
   Peer slow, victim;
   Lease lease;

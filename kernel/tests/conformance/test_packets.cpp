@@ -76,6 +76,7 @@ TEST(a_swap_stops_and_starts_in_one_cycle) {
   args.preempt_ptr = reinterpret_cast<uint64_t>(&stop);
   args.resume_ptr = reinterpret_cast<uint64_t>(&start);
   args.num_preempt = args.num_resume = 1;
+  args.entry_size = sizeof(kfd_preempt_entry);
   args.lease_fd = lease;
   args.type = KFD_IOC_PREEMPT_SAVE;
   PacketCount count;
@@ -97,6 +98,7 @@ TEST(a_queue_in_both_lists_of_a_swap_runs_afterwards) {
   args.preempt_ptr = reinterpret_cast<uint64_t>(&both[0]);
   args.resume_ptr = reinterpret_cast<uint64_t>(&both[1]);
   args.num_preempt = args.num_resume = 1;
+  args.entry_size = sizeof(kfd_preempt_entry);
   args.lease_fd = lease;
   args.type = KFD_IOC_PREEMPT_SAVE;
   CHECK_EQ(self().ioctl(AMDKFD_IOC_SWAP_QUEUES, &args), 0);
@@ -114,4 +116,22 @@ TEST(the_end_of_a_lease_costs_one_cycle_too) {
     CHECK_EQ(count.since(gpu).run_lists, 1u);
     CHECK_EQ(status(gpu).args.held_queues, 0u);
   }
+}
+
+TEST(what_happens_to_a_held_job_interrupts_nobody) {
+  Peer training, online;
+  Lease lease;
+  int queue = training.create_queue(0, 5);
+  online.create_queue(0, 15);
+  CHECK_EQ(hold(self(), lease, entry(training.pid(), all_queues)), 0);
+  PacketCount count;
+  CHECK_EQ(evict(training.pid()), 0);
+  CHECK_EQ(restore(training.pid()), 0);
+  CHECK_EQ(training.update_queue(queue, 100, 9), 0);
+  CHECK(training.create_queue(0, 5) >= 0);
+  CHECK_EQ(training.destroy_queue(queue), 0);
+  training.kill_now();
+  wait_until([] { return status().args.total_queues == 1; }, "the queues stay");
+  CHECK_EQ(count.since().unmaps, 0u);
+  CHECK_EQ(count.since().run_lists, 0u);
 }

@@ -67,6 +67,7 @@ class World {
   }
   void create(ModelProcess& p);
   void destroy(ModelProcess& p, int queue);
+  int call(ModelProcess& p, int lease, uint32_t queue, bool stop);
   void hold_or_release(ModelProcess& p, int lease, int queue, bool stop);
   void hold_or_release_all(ModelProcess& p, int lease, bool stop);
   void end_lease(int lease);
@@ -93,12 +94,39 @@ void World::destroy(ModelProcess& p, int queue) {
   p.queues.erase(queue);
 }
 
+// One of the calls that do it, and one of the ways to name the process.
+int World::call(ModelProcess& p, int lease, uint32_t queue, bool stop) {
+  const int copy = pick(3) == 0 ? p.peer->copy_of_kfd_fd() : -1;
+  std::vector<kfd_preempt_entry> list = {copy < 0 ? entry(p.peer->pid(), queue)
+                                                  : entry_by_fd(copy, queue)};
+  const unsigned way = pick(3);
+  int r = 0;
+  if (way == 0) {
+    r = stop ? hold(self(), *leases_[lease], list[0]) : release(self(), *leases_[lease], list[0]);
+  } else if (way == 1) {
+    CHECK_EQ(
+        batch(stop ? AMDKFD_IOC_BATCH_UNMAP_QUEUES : AMDKFD_IOC_FAST_REMAP, *leases_[lease], list),
+        1);
+    r = list[0].status;
+  } else {
+    kfd_ioctl_swap_queues_args args = {};
+    (stop ? args.preempt_ptr : args.resume_ptr) = reinterpret_cast<uint64_t>(list.data());
+    (stop ? args.num_preempt : args.num_resume) = 1;
+    args.entry_size = sizeof list[0];
+    args.lease_fd = *leases_[lease];
+    args.type = KFD_IOC_PREEMPT_SAVE;
+    CHECK_EQ(self().ioctl(AMDKFD_IOC_SWAP_QUEUES, &args), 0);
+    r = list[0].status;
+  }
+  if (copy >= 0)
+    close(copy);
+  return r;
+}
+
 void World::hold_or_release(ModelProcess& p, int lease, int queue, bool stop) {
   std::set<int>& holders = p.queues.at(queue).holders;
   bool changes = stop ? holders.count(lease) == 0 : holders.count(lease) != 0;
-  kfd_preempt_entry e = entry(p.peer->pid(), queue);
-  int r = stop ? hold(self(), *leases_[lease], e) : release(self(), *leases_[lease], e);
-  CHECK_EQ(r, changes ? 0 : 1);
+  CHECK_EQ(call(p, lease, queue, stop), changes ? 0 : 1);
   if (stop)
     holders.insert(lease);
   else
@@ -106,8 +134,7 @@ void World::hold_or_release(ModelProcess& p, int lease, int queue, bool stop) {
 }
 
 void World::hold_or_release_all(ModelProcess& p, int lease, bool stop) {
-  kfd_preempt_entry e = entry(p.peer->pid(), all_queues);
-  int r = stop ? hold(self(), *leases_[lease], e) : release(self(), *leases_[lease], e);
+  const int r = call(p, lease, all_queues, stop);
   CHECK(r == 0 || r == 1);
   for (auto& holders : p.holders)
     if (stop)
@@ -141,6 +168,7 @@ void World::replace_process(unsigned index) {
 }
 
 void World::step() {
+  for (auto& l : leases_) CHECK_EQ(l->renew(), 0);
   unsigned index = pick(num_processes);
   ModelProcess& p = *processes_[index];
   int lease = static_cast<int>(pick(num_leases)), queue = pick_queue(p);
@@ -190,9 +218,9 @@ void World::compare() {
       for (auto& [id, q] : p->queues) {
         if (q.gpu != gpu)
           continue;
-        const kfd_hqd_queue* listed = s.find(p->peer->pid(), id);
+        const kfd_queue_status* listed = s.find(p->peer->pid(), id);
         CHECK(listed != nullptr);
-        CHECK_EQ((listed->flags & KFD_HQD_QUEUE_ACTIVE) != 0, p->runs(q));
+        CHECK_EQ((listed->flags & KFD_QUEUE_STATUS_ACTIVE) != 0, p->runs(q));
         CHECK_EQ(listed->num_holds, q.holders.size() + p->holders[gpu].size());
         if (p->runs(q))
           should_run.insert({p->peer->pid(), id});

@@ -37,6 +37,32 @@ TEST(a_copy_of_the_targets_kfd_fd_is_the_right_to_stop_it) {
   close(copy);
 }
 
+// Privileged, so that it needs no right of its own to get a copy of the fd.
+TEST(a_copy_of_the_kfd_fd_is_no_right_for_another_user) {
+  Peer target;  // root's
+  int queue = target.create_queue(0, 7);
+  int copy = target.copy_of_kfd_fd();
+  CHECK(copy >= 0);
+  // What a child inherits that its parent has forked, and that has then dropped its privileges.
+  Peer heir(Peer::User::ordinary, copy);
+  int lease = create_lease(heir);
+  CHECK_EQ(hold(heir, lease, entry_by_fd(Peer::inherited_fd, queue)), -EPERM);
+  CHECK(runs(target.pid(), queue));
+  close(copy);
+}
+
+TEST(a_copy_of_the_kfd_fd_is_the_right_to_stop_a_process_of_the_same_user) {
+  Peer target(ordinary);
+  int queue = target.create_queue(0, 7);
+  int copy = target.copy_of_kfd_fd();
+  CHECK(copy >= 0);
+  Peer friendly(Peer::User::ordinary, copy);
+  int lease = create_lease(friendly);
+  CHECK_EQ(hold(friendly, lease, entry_by_fd(Peer::inherited_fd, queue)), 0);
+  CHECK(!runs(target.pid(), queue));
+  close(copy);
+}
+
 TEST(a_lease_works_for_its_creator_only) {
   Peer owner;
   int queue = owner.create_queue(0, 7);
@@ -54,18 +80,18 @@ TEST(an_ordinary_user_sees_counts_but_not_others_queues) {
   Peer plain(ordinary), other;
   plain.create_queue(0, 7);
   other.create_queue(0, 7);
-  kfd_ioctl_hqd_status_args args = {};
+  kfd_ioctl_queue_status_args args = {};
   args.gpu_id = gpus()[0].id;
-  CHECK_EQ(plain.ioctl(AMDKFD_IOC_GET_HQD_STATUS, &args), 0);
+  CHECK_EQ(plain.ioctl(AMDKFD_IOC_GET_QUEUE_STATUS, &args), 0);
   CHECK_EQ(args.num_queues, 1u);
   CHECK(args.total_queues >= 2);
 }
 
 TEST(an_ordinary_user_reserves_nothing) {
   Peer plain(ordinary);
-  kfd_ioctl_hqd_reservation_args args = {};
+  kfd_ioctl_slot_reservation_args args = {};
   args.lease_fd = create_lease(plain);
   args.gpu_id = gpus()[0].id;
   args.reserved_slots = 1;
-  CHECK_EQ(plain.ioctl(AMDKFD_IOC_SET_HQD_RESERVATION, &args), -EPERM);
+  CHECK_EQ(plain.ioctl(AMDKFD_IOC_SET_SLOT_RESERVATION, &args), -EPERM);
 }

@@ -7,10 +7,12 @@
 #include <sstream>
 
 #include "check.h"
+#include "client.h"
 
 namespace {
 
 const std::string control = "/sys/kernel/debug/kfd_sim/";
+const std::string parameters = "/sys/module/kfd_sim/parameters/";
 
 int write_file(const std::string& path, const std::string& text) {
   int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
@@ -23,34 +25,36 @@ int write_file(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-std::vector<FirmwareState> firmware_state() {
-  std::ifstream file(control + "state");
-  std::vector<FirmwareState> gpus;
+FirmwareState firmware_state(unsigned gpu) {
+  std::ifstream file(control + "state" + std::to_string(gpu));
+  FirmwareState state;
   std::string line, kind, word;
   while (std::getline(file, line)) {
     std::istringstream in(line);
-    uint32_t id = 0, value = 0, doorbell = 0;
-    in >> kind >> id;
+    uint32_t value = 0, doorbell = 0;
+    in >> kind;
     if (kind == "gpu") {
-      FirmwareState gpu;
-      gpu.gpu_id = id;
-      FirmwarePackets& p = gpu.packets;
-      in >> word >> value >> word >> p.run_list >> word >> p.unmap >> word >> p.query >> word >>
-          p.write >> word >> p.unknown >> word >> p.reset >> word >> p.add >> word >> p.remove;
-      gpus.push_back(gpu);
+      FirmwarePackets& p = state.packets;
+      in >> state.gpu_id >> word >> value >> word >> p.run_list >> word >> p.unmap >> word >>
+          p.query >> word >> p.write >> word >> p.unknown >> word >> p.reset >> word >> p.add >>
+          word >> p.remove >> word >> state.processes >> word >> state.grace;
     } else {
-      in >> word >> value >> word >> doorbell >> word >> value;
-      MappedQueue& queue = gpus.back().mapped[doorbell];
+      in >> value >> word >> value >> word >> doorbell >> word >> value;
+      MappedQueue& queue = state.mapped[doorbell];
       in >> word >> queue.xccs >> word >> queue.level;
     }
   }
-  if (gpus.empty())
+  if (state.gpu_id == 0)
     throw Failed("no state in debugfs");
-  return gpus;
+  return state;
+}
+
+FirmwareCount::FirmwareCount() {
+  for (unsigned gpu = 0; gpu < gpus().size(); gpu++) before_.push_back(firmware_state(gpu));
 }
 
 FirmwarePackets FirmwareCount::since(unsigned gpu) const {
-  FirmwarePackets was = before_.at(gpu).packets, is = firmware_state().at(gpu).packets;
+  FirmwarePackets was = before_.at(gpu).packets, is = firmware_state(gpu).packets;
   return {is.run_list - was.run_list, is.unmap - was.unmap,     is.query - was.query,
           is.write - was.write,       is.unknown - was.unknown, is.reset - was.reset,
           is.add - was.add,           is.remove - was.remove};
@@ -62,7 +66,13 @@ int write_control(const std::string& name, const std::string& text) {
 
 int power(bool on) { return write_control("power", on ? "1" : "0"); }
 
-void set_parameter(const std::string& name, unsigned value) {
-  if (int r = write_file("/sys/module/kfd_sim/parameters/" + name, std::to_string(value)); r != 0)
+int parameter(const std::string& name) {
+  int value = -1;
+  std::ifstream(parameters + name) >> value;
+  return value;
+}
+
+void set_parameter(const std::string& name, int value) {
+  if (int r = write_file(parameters + name, std::to_string(value)); r != 0)
     throw Failed("parameter " + name + ": " + std::to_string(r));
 }

@@ -19,15 +19,18 @@ struct MappedQueue {
 struct FirmwareState {
   uint32_t gpu_id = 0;
   FirmwarePackets packets;
+  uint32_t processes = 0;  // in the last run list
+  uint32_t grace = 0;      // what was last written to the register of the grace period
   std::map<uint32_t, MappedQueue> mapped;  // by doorbell
 };
 
-std::vector<FirmwareState> firmware_state();
+// Waits while somebody changes queues of this GPU.
+FirmwareState firmware_state(unsigned gpu);
 
 // Packets of every kind sent to each GPU between construction and call.
 class FirmwareCount {
  public:
-  FirmwareCount() : before_(firmware_state()) {}
+  FirmwareCount();
   FirmwarePackets since(unsigned gpu = 0) const;
 
  private:
@@ -35,5 +38,6 @@ class FirmwareCount {
 };
 
 int power(bool on);  // off: as on suspend-to-RAM
-void set_parameter(const std::string& name, unsigned value);
+void set_parameter(const std::string& name, int value);
+int parameter(const std::string& name);
 int write_control(const std::string& name, const std::string& text);

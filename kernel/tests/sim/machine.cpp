@@ -15,9 +15,9 @@ constexpr uid_t ordinary_user = 1000;
 
 // The firmware knows queues by their doorbells.
 std::set<QueueName> mapped_queues(unsigned gpu) {
-  std::map<uint32_t, MappedQueue> doorbells = firmware_state().at(gpu).mapped;
+  std::map<uint32_t, MappedQueue> doorbells = firmware_state(gpu).mapped;
   std::set<QueueName> queues;
-  for (const kfd_hqd_queue& q : status(gpu).queues)
+  for (const kfd_queue_status& q : status(gpu).queues)
     if (doorbells.erase(q.doorbell_off) != 0)
       queues.insert({static_cast<int>(q.pid), static_cast<int>(q.queue_id)});
   for (auto& [unknown, queue] : doorbells) queues.insert({-1, static_cast<int>(unknown)});
@@ -25,12 +25,12 @@ std::set<QueueName> mapped_queues(unsigned gpu) {
 }
 
 Packets packets_so_far(unsigned gpu) {
-  const FirmwarePackets packets = firmware_state().at(gpu).packets;
+  const FirmwarePackets packets = firmware_state(gpu).packets;
   return {packets.run_list + packets.add, packets.unmap + packets.remove};
 }
 
 std::string complaint(unsigned gpu) {
-  const FirmwarePackets packets = firmware_state().at(gpu).packets;
+  const FirmwarePackets packets = firmware_state(gpu).packets;
   if (packets.unknown != 0)
     return "the firmware got packets it does not know";
   return packets.reset != 0 ? "the GPU was reset" : "";

@@ -7,21 +7,12 @@ namespace {
 
 enum Level : uint32_t { lowest = 0, normal = 1 };  // AMDGPU_MES_PRIORITY_LEVEL_*
 
-int demote(int lease, kfd_preempt_entry e) {
-  kfd_ioctl_preempt_queue_args args = {};
-  args.entry = e;
-  args.lease_fd = lease;
-  args.type = KFD_IOC_PREEMPT_DEMOTE;
-  int r = self().ioctl(AMDKFD_IOC_PREEMPT_QUEUE, &args);
-  return r < 0 ? r : args.entry.status;
-}
-
 // The band in which MES has a queue. Fails if it does not have it, or the driver thinks otherwise.
 uint32_t level(const Peer& peer, int queue) {
   CHECK(runs(peer.pid(), queue));
-  const kfd_hqd_queue listed = *status().find(peer.pid(), queue);
-  const uint32_t is = firmware_state().at(0).mapped.at(listed.doorbell_off).level;
-  CHECK_EQ((listed.flags & KFD_HQD_QUEUE_DEMOTED) != 0, is == lowest);
+  const kfd_queue_status listed = *status().find(peer.pid(), queue);
+  const uint32_t is = firmware_state(0).mapped.at(listed.doorbell_off).level;
+  CHECK_EQ((listed.flags & KFD_QUEUE_STATUS_DEMOTED) != 0, is == lowest);
   return is;
 }
 

@@ -1,5 +1,15 @@
 // What only the real driver on emulated firmware can show: packets of every kind, sleep, and what
 // an open file keeps of a dead process.
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <fstream>
+#include <memory>
+#include <thread>
+
 #include "firmware.h"
 #include "peer.h"
 #include "preempt.h"
@@ -28,6 +38,101 @@ TEST(a_grace_period_is_set_and_taken_back) {
   FirmwareCount count;
   CHECK_EQ(hold(self(), lease, entry(peer.pid(), queue), 0, KFD_PREEMPT_MAX_GRACE_PERIOD), 0);
   CHECK_EQ(count.since().write, 2u);
+  CHECK_EQ(firmware_state(0).grace, 0x1234u);  // what the register had before
+}
+
+TEST(a_process_without_active_queues_is_not_in_the_run_list) {
+  needs_run_lists();
+  Peer held, idle, online;
+  Lease lease;
+  held.create_queue(0, 5);
+  int off = idle.create_queue(0, 5);
+  online.create_queue(0, 15);
+  CHECK_EQ(firmware_state(0).processes, 3u);
+  CHECK_EQ(hold(self(), lease, entry(held.pid(), all_queues)), 0);
+  CHECK_EQ(idle.update_queue(off, 0, 5), 0);
+  CHECK_EQ(firmware_state(0).processes, 1u);
+  lease.close_now();
+  CHECK_EQ(firmware_state(0).processes, 2u);
+}
+
+TEST(held_processes_do_not_oversubscribe_a_gpu) {
+  needs_run_lists();
+  std::vector<std::unique_ptr<Peer>> peers;
+  Lease lease;
+  for (int i = 0; i < 9; i++) {
+    peers.push_back(std::make_unique<Peer>());
+    CHECK(peers.back()->create_queue(0, 5) >= 0);
+    if (i == 0)
+      continue;
+    CHECK_EQ((status().args.scheduler & KFD_SCHEDULER_OVERSUBSCRIBED) != 0, i == 8);
+  }
+  CHECK_EQ(hold(self(), lease, entry(peers[3]->pid(), all_queues)), 0);
+  CHECK_EQ(status().args.scheduler & KFD_SCHEDULER_OVERSUBSCRIBED, 0u);
+}
+
+// Somebody else has the lock of resets, as a test of amdgpu does: nothing can be told to the HWS.
+TEST(what_could_not_be_started_is_started_later) {
+  needs_run_lists();
+  Peer peer;
+  Lease lease;
+  int queue = peer.create_queue(0, 5);
+  CHECK_EQ(hold(self(), lease, entry(peer.pid(), queue)), 0);
+  CHECK_EQ(write_control("no_reset0", "1"), 0);
+  const int released = release(self(), lease, entry(peer.pid(), queue));
+  CHECK_EQ(write_control("no_reset0", "0"), 0);
+  CHECK_EQ(released, -EIO);
+  auto is_mapped = [&] { return mapped_queues(0).count({peer.pid(), queue}) != 0; };
+  wait_until(is_mapped, "nobody tries again");
+}
+
+// The only process that is named is still being made, and is not: EINTR, as after a signal.
+TEST(a_process_that_is_not_made_after_all_is_not_held) {
+  Lease lease;
+  set_parameter("fail_open", 1);
+  const pid_t fails = fork();
+  if (fails == 0)
+    _exit(open("/dev/kfd", O_RDWR) < 0 && errno == EINTR ? 0 : 1);
+  wait_until([] { return parameter("fail_open") == 2; }, "it does not open the device");
+  int result = 1;
+  std::thread caller([&] { result = hold(self(), lease, entry(fails, all_queues)); });
+  usleep(20000);  // for it to find what it should not
+  set_parameter("fail_open", 0);
+  caller.join();
+  CHECK_EQ(result, -ESRCH);
+  int status = -1;
+  CHECK_EQ(waitpid(fails, &status, 0), fails);
+  CHECK_EQ(status, 0);
+}
+
+// A container that has been given the first GPU only. Its root knows nothing of the second.
+TEST(a_gpu_that_the_device_cgroup_forbids_is_not_there) {
+  const std::string cgroups = "/tmp/devices", group = cgroups + "/one_gpu";
+  mkdir(cgroups.c_str(), 0755);
+  CHECK(mount("none", cgroups.c_str(), "cgroup", 0, "devices") == 0 || errno == EBUSY);
+  CHECK(mkdir(group.c_str(), 0755) == 0 || errno == EEXIST);
+  std::ofstream(group + "/devices.deny") << "c 226:129 rwm";
+  const pid_t container = fork();
+  if (container == 0) {
+    std::ofstream(group + "/cgroup.procs") << getpid() << std::flush;
+    const int kfd = open("/dev/kfd", O_RDWR);
+    auto answer = [&](unsigned long request, auto args, unsigned gpu) {
+      args.gpu_id = gpus()[gpu].id;
+      return ioctl(kfd, request, &args) == 0 ? 0 : errno;
+    };
+    kfd_ioctl_slot_reservation_args slots = {};
+    slots.lease_fd = 999;  // is looked at after the GPU
+    const bool right =
+        kfd >= 0 && answer(AMDKFD_IOC_GET_QUEUE_STATUS, kfd_ioctl_queue_status_args{}, 0) == 0 &&
+        answer(AMDKFD_IOC_GET_QUEUE_STATUS, kfd_ioctl_queue_status_args{}, 1) == EINVAL &&
+        answer(AMDKFD_IOC_GET_PREEMPT_CAPS, kfd_ioctl_preempt_caps_args{}, 1) == EINVAL &&
+        answer(AMDKFD_IOC_SET_SLOT_RESERVATION, slots, 0) == EBADF &&
+        answer(AMDKFD_IOC_SET_SLOT_RESERVATION, slots, 1) == EINVAL;
+    _exit(right ? 0 : 1);
+  }
+  int status = -1;
+  CHECK_EQ(waitpid(container, &status, 0), container);
+  CHECK_EQ(status, 0);
 }
 
 TEST(a_copy_of_the_kfd_fd_keeps_what_is_left_of_a_dead_process) {

@@ -108,10 +108,10 @@ TEST(mes_has_no_grace_period) {
 TEST(mes_keeps_no_slots_free) {
   needs_mes();
   Lease lease;
-  kfd_ioctl_hqd_reservation_args args = {};
+  kfd_ioctl_slot_reservation_args args = {};
   args.lease_fd = lease;
   args.gpu_id = gpus()[0].id;
   args.reserved_slots = 1;
-  CHECK_EQ(self().ioctl(AMDKFD_IOC_SET_HQD_RESERVATION, &args), -EOPNOTSUPP);
+  CHECK_EQ(self().ioctl(AMDKFD_IOC_SET_SLOT_RESERVATION, &args), -EOPNOTSUPP);
   CHECK_EQ(status().args.reserved_slots, 0u);
 }

@@ -95,6 +95,7 @@ TEST(a_swap_changes_who_makes_progress) {
   args.preempt_ptr = reinterpret_cast<uint64_t>(&stop);
   args.resume_ptr = reinterpret_cast<uint64_t>(&start);
   args.num_preempt = args.num_resume = 1;
+  args.entry_size = sizeof(kfd_preempt_entry);
   args.lease_fd = lease;
   args.type = KFD_IOC_PREEMPT_SAVE;
   CHECK_EQ(self().ioctl(AMDKFD_IOC_SWAP_QUEUES, &args), 0);

@@ -37,9 +37,9 @@ TEST(without_hws_no_queue_is_held) {
 
 TEST(without_hws_no_slot_is_reserved) {
   Lease lease;
-  kfd_ioctl_hqd_reservation_args args = {};
+  kfd_ioctl_slot_reservation_args args = {};
   args.lease_fd = lease;
   args.gpu_id = gpus()[0].id;
   args.reserved_slots = 1;
-  CHECK_EQ(self().ioctl(AMDKFD_IOC_SET_HQD_RESERVATION, &args), -EOPNOTSUPP);
+  CHECK_EQ(self().ioctl(AMDKFD_IOC_SET_SLOT_RESERVATION, &args), -EOPNOTSUPP);
 }

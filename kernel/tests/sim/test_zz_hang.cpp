@@ -16,11 +16,13 @@ TEST(zz_hardware_that_does_not_follow_is_an_error_and_the_hold_survives_the_rese
   set_parameter("queue_preemption_timeout_ms", 9000);
   wait_until([&] { return count.since().reset != 0; }, "the GPU is not reset");
   CHECK_EQ(count.since().reset, 1u);
-  const kfd_hqd_queue q = *status().find(peer.pid(), queue);
-  CHECK_EQ(q.flags, unsigned{KFD_HQD_QUEUE_HELD | KFD_HQD_QUEUE_EVICTED});
+  const kfd_queue_status q = *status().find(peer.pid(), queue);
+  CHECK_EQ(q.flags,
+           unsigned{KFD_QUEUE_STATUS_HELD | KFD_QUEUE_STATUS_EVICTED | KFD_QUEUE_STATUS_RESET});
   // It was reset with the GPU: releasing it does not bring it back.
   CHECK_EQ(release(self(), lease, entry(peer.pid(), queue)), 0);
-  CHECK_EQ(status().find(peer.pid(), queue)->flags, unsigned{KFD_HQD_QUEUE_EVICTED});
+  CHECK_EQ(status().find(peer.pid(), queue)->flags,
+           unsigned{KFD_QUEUE_STATUS_EVICTED | KFD_QUEUE_STATUS_RESET});
   CHECK_EQ(peer.destroy_queue(queue), 0);
 }
 

@@ -31,7 +31,7 @@ TEST(zz_a_removal_that_fails_is_the_error_of_its_entry_alone) {
   // All of them are held and stay stopped, whether MES has followed or not.
   for (const kfd_preempt_entry& e : entries)
     CHECK_EQ(status().find(e.target, e.queue_id)->flags,
-             unsigned{KFD_HQD_QUEUE_HELD | KFD_HQD_QUEUE_EVICTED});
+             unsigned{KFD_QUEUE_STATUS_HELD | KFD_QUEUE_STATUS_EVICTED | KFD_QUEUE_STATUS_RESET});
   CHECK_EQ(status().args.active_queues, 0u);
 }
 
@@ -47,7 +47,8 @@ TEST(zz_a_queue_that_mes_does_not_take_back_is_stopped_but_not_held) {
   CHECK_EQ(status().find(peer.pid(), queue)->num_holds, 0u);
   CHECK_EQ(status().args.active_queues, 0u);
   wait_for_the_reset(count);
-  CHECK_EQ(status().find(peer.pid(), queue)->flags, unsigned{KFD_HQD_QUEUE_EVICTED});
+  CHECK_EQ(status().find(peer.pid(), queue)->flags,
+           unsigned{KFD_QUEUE_STATUS_EVICTED | KFD_QUEUE_STATUS_RESET});
   // It is not there to be removed again.
   CHECK_EQ(peer.destroy_queue(queue), 0);
   CHECK_EQ(count.since().remove, 0u);
@@ -75,16 +76,12 @@ TEST(zz_a_queue_that_mes_does_not_take_back_demoted_is_stopped) {
   Peer peer;
   Lease lease;
   int queue = peer.create_queue(0, 5);
-  kfd_ioctl_preempt_queue_args args = {};
-  args.entry = entry(peer.pid(), queue);
-  args.lease_fd = lease;
-  args.type = KFD_IOC_PREEMPT_DEMOTE;
   FirmwareCount count;
   set_parameter("mes_fail", 2);  // the addition, after the removal
-  CHECK_EQ(self().ioctl(AMDKFD_IOC_PREEMPT_QUEUE, &args), -EIO);
+  CHECK_EQ(demote(lease, entry(peer.pid(), queue)), -EIO);
   CHECK_EQ(status().args.active_queues, 0u);
   wait_for_the_reset(count);
   CHECK_EQ(status().find(peer.pid(), queue)->flags,
-           unsigned{KFD_HQD_QUEUE_DEMOTED | KFD_HQD_QUEUE_EVICTED});
+           unsigned{KFD_QUEUE_STATUS_DEMOTED | KFD_QUEUE_STATUS_EVICTED | KFD_QUEUE_STATUS_RESET});
   CHECK_EQ(peer.destroy_queue(queue), 0);
 }

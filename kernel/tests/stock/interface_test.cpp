@@ -43,7 +43,7 @@ TEST(Stock, CallsOfTheSeriesAreUnknown) {
   EXPECT_EQ(kfd.call(abi::kfd_get_preempt_caps, caps), -ENOTTY);
   EXPECT_EQ(caps.version, 0u);
   u64 args[16] = {};
-  for (u32 number = abi::kfd_preempt_lease; number <= abi::kfd_set_hqd_reservation; number++) {
+  for (u32 number = abi::kfd_preempt_lease; number <= abi::kfd_set_slot_reservation; number++) {
     EXPECT_EQ(kfd.call(number, args), -ENOTTY) << number;
   }
 }
@@ -53,8 +53,8 @@ TEST(Patched, SaysWhichCallsThereAre) {
   abi::PreemptCapsArgs caps{};
   EXPECT_EQ(kfd.call(abi::kfd_get_preempt_caps, caps), 0);
   EXPECT_EQ(caps.version, abi::kPreemptVersion);
-  EXPECT_EQ(caps.flags, abi::kPreemptCapQueues | abi::kPreemptCapStatus |
-                            abi::kPreemptCapReservation | abi::kPreemptCapDemote);
+  EXPECT_EQ(caps.caps, abi::kPreemptCapQueues | abi::kPreemptCapStatus |
+                           abi::kPreemptCapReservation | abi::kPreemptCapDemote);
   EXPECT_EQ(caps.max_entries, abi::kPreemptMaxEntries);
 }
 

@@ -30,11 +30,6 @@ constexpr auto kTooLate = 1s;
 constexpr auto kPatience = 1s;  // with a lease that has to expire
 constexpr u32 kNoQueue = abi::kPreemptAllQueues - 1;
 
-u32 milliseconds_until(Clock::time_point time) {
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(time - Clock::now()).count();
-  return static_cast<u32>(std::clamp<i64>(left, 1, ~u32{0}));
-}
-
 // What has gone is not stopped.
 bool leaves_stopped(const Status& started) { return !started && started.error().code != ESRCH; }
 
@@ -105,10 +100,13 @@ Status KernelSession::open() {
   // It holds nothing yet, so that its deadline, which passes at once, ends nothing.
   const int lease = kfd::create_preempt_lease(channel, 1);
   if (lease < 0) {
-    return Error{-lease, "cannot take a lease of the driver", ""};
+    return kernel_lease_error(lease);
   }
   device_ = std::move(device);
   lease_.reset(lease);
+  renewer_ = std::make_unique<LeaseRenewer>([this](u32 timeout_ms) {
+    return kfd::renew_preempt_lease(this->channel(), lease_.get(), timeout_ms);
+  });
   return ok();
 }
 
@@ -120,27 +118,18 @@ Status KernelSession::check(KernelTarget& target) {
 
 // ---- the deadline ----
 
-bool KernelSession::ends_too_early(TimePoint deadline) const {
-  return has_deadline_ && deadline_ < deadline;
-}
-
-int KernelSession::renew(std::optional<TimePoint> deadline) {
-  const int error = kfd::renew_preempt_lease(channel(), lease_.get(),
-                                             deadline ? milliseconds_until(*deadline) : 0);
-  if (error == 0) {
-    has_deadline_ = deadline.has_value();
-    deadline_ = deadline.value_or(TimePoint::min());
-  }
-  return error;
+int KernelSession::renew_as_needed(TimePoint soon, TimePoint needed, bool has_expired) {
+  const std::lock_guard lock(mutex_);
+  return has_expired || renewer_->until() < soon ? renewer_->keep_until(needed) : 0;
 }
 
 Status KernelSession::set_deadline(TimePoint deadline) {
   const std::lock_guard lock(mutex_);
   const TimePoint wanted = deadline + kMargin;
-  if (!lease_ || (!ends_too_early(wanted) && has_deadline_ && deadline_ < wanted + kTooLate)) {
+  if (!lease_ || (renewer_->until() >= wanted && renewer_->until() < wanted + kTooLate)) {
     return ok();
   }
-  if (const int error = renew(wanted + kSlack); error < 0) {
+  if (const int error = renewer_->keep_until(wanted + kSlack); error < 0) {
     return Error{-error, "cannot renew the lease of the driver",
                  "what is stopped will be started by the driver"};
   }
@@ -159,7 +148,7 @@ bool KernelSession::has_expired() const {
 void KernelSession::start_everything() {
   const std::lock_guard lock(mutex_);
   const auto give_up = Clock::now() + kPatience;
-  const int error = renew(Clock::now() + 1ms);
+  const int error = renewer_->keep_until(Clock::now() + 1ms);
   while (!has_expired() && Clock::now() < give_up) {
     std::this_thread::sleep_for(1ms);
   }
@@ -181,17 +170,13 @@ int KernelSession::unmap(Entries& stops, Entries& starts, const StopOptions& opt
                          DriverCall& call) {
   const auto now = Clock::now();
   const bool lasts = options.deadline.has_value();
-  const auto needed = lasts ? std::optional(*options.deadline + kMargin) : std::nullopt;
+  const auto needed = lasts ? *options.deadline + kMargin : TimePoint::max();
   const auto soon = lasts ? now + (*options.deadline - now) / 2 : TimePoint::max();
   const kfd::PreemptMode mode{options.grace_1k_clocks.value_or(0), 0};
   int result = 0;
   for (int attempt = 0; attempt < 2; attempt++) {
-    {
-      const std::lock_guard lock(mutex_);
-      const bool renews = ends_too_early(soon) || result == -ESTALE;
-      if (const int error = renews ? renew(needed) : 0; error < 0) {
-        return error;
-      }
+    if (const int error = renew_as_needed(soon, needed, result == -ESTALE); error < 0) {
+      return error;
     }
     call.entry_ns = monotonic_ns();
     result = call_driver(stops, starts, mode);

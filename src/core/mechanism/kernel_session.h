@@ -2,13 +2,15 @@
 // under which everything is held. One lease, because one driver call acts under one.
 //
 // The kernel's lease is a dead man's switch behind our own leases: it has the latest deadline of
-// them and a margin. Whatever becomes of us (death, SIGSTOP, a deadlock), the kernel starts
-// everything when it passes. Nothing wakes up for it: it is renewed when something is stopped or a
-// lease of ours is extended. A start that fails has it pass at once: what is still stopped then
-// would stay so for as long as others are stopped under the same lease.
+// them and a margin, and is renewed for that as long as the driver wants it (LeaseRenewer).
+// Whatever becomes of us (death, SIGSTOP, a deadlock), the kernel starts everything when it passes.
+// It is moved when something is stopped or a lease of ours is extended. A start that fails has it
+// pass at once: what is still stopped then would stay so for as long as others are stopped under
+// the same lease.
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -17,6 +19,7 @@
 
 #include "kfd/preempt_calls.h"
 #include "mechanism/kernel_target.h"
+#include "mechanism/lease_renewer.h"
 #include "mechanism/mechanism.h"
 
 namespace gp::mechanism {
@@ -64,8 +67,7 @@ class KernelSession final : public Batch {
   int unmap(Entries& stops, Entries& starts, const StopOptions& options, DriverCall& call);
   StopResult conclude_stop(const KernelRequest& request, const Entries& entries, std::size_t which);
   void undo(const KernelRequest& request, const Entries& entries, std::size_t which);
-  bool ends_too_early(TimePoint deadline) const;
-  int renew(std::optional<TimePoint> deadline);
+  int renew_as_needed(TimePoint soon, TimePoint needed, bool has_expired);
   bool has_expired() const;
   void start_everything();
 
@@ -73,9 +75,8 @@ class KernelSession final : public Batch {
   void* const ioctl_context_;
   std::mutex mutex_;  // of all below, not held across a stop or start
   UniqueFd device_, lease_;
-  std::optional<Error> unsupported_;  // the driver will not change while we look
-  bool has_deadline_ = true;          // of the lease; a new one has passed already
-  TimePoint deadline_ = TimePoint::min();
+  std::optional<Error> unsupported_;       // the driver will not change while we look
+  std::unique_ptr<LeaseRenewer> renewer_;  // of lease_, once that is there
 };
 
 }  // namespace gp::mechanism

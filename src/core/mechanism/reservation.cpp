@@ -7,6 +7,7 @@
 
 #include "kfd/preempt_calls.h"
 #include "mechanism/kernel_errors.h"
+#include "mechanism/kernel_target.h"
 #include "mechanism/target_process.h"
 
 namespace gp::mechanism {
@@ -28,6 +29,15 @@ Result<u32> slots_to_reserve(u32 num_slots, const SlotShares& shares) {
   return static_cast<u32>(std::min<u64>(wanted, num_slots - 1));
 }
 
+SlotReservations::SlotReservations(UniqueFd device, UniqueFd lease, kfd::IoctlFunction ioctl,
+                                   void* context)
+    : device_(std::move(device)),
+      lease_(std::move(lease)),
+      channel_{device_.get(), ioctl, context},
+      renewer_([this](u32 timeout_ms) {
+        return kfd::renew_preempt_lease(channel_, lease_.get(), timeout_ms);
+      }) {}
+
 Result<std::unique_ptr<SlotReservations>> SlotReservations::open(kfd::IoctlFunction ioctl,
                                                                  void* context) {
   UniqueFd device = TRY(open_kfd());
@@ -35,15 +45,19 @@ Result<std::unique_ptr<SlotReservations>> SlotReservations::open(kfd::IoctlFunct
   TRY(check_preempt_caps(channel, abi::kPreemptCapReservation | abi::kPreemptCapStatus));
   const int lease = kfd::create_preempt_lease(channel, 0);
   if (lease < 0) {
-    return Error{-lease, "cannot take a lease of the driver", ""};
+    return kernel_lease_error(lease);
   }
-  return std::unique_ptr<SlotReservations>(
+  std::unique_ptr<SlotReservations> made(
       new SlotReservations(std::move(device), UniqueFd(lease), ioctl, context));
+  if (const int error = made->renewer_.keep_until(LeaseRenewer::Clock::time_point::max())) {
+    return Error{-error, "cannot renew the lease of the driver", ""};
+  }
+  return made;
 }
 
 Result<SlotState> SlotReservations::state(u32 gpu_id) const {
-  abi::HqdStatusArgs status = {};
-  if (const int error = kfd::get_hqd_status(channel_, gpu_id, status); error < 0) {
+  abi::QueueStatusArgs status = {};
+  if (const int error = kfd::get_queue_status(channel_, gpu_id, status); error < 0) {
     return Error{error == -EINVAL ? ENODEV : -error,
                  fmt::format("cannot read the hardware slots of GPU {}", gpu_id),
                  error == -EINVAL ? "see `gpreempt queues` for the GPUs there are" : ""};
@@ -52,9 +66,9 @@ Result<SlotState> SlotReservations::state(u32 gpu_id) const {
                    status.waiting_queues};
 }
 
-Status SlotReservations::reserve(u32 gpu_id, u32 slots, u32 low_priority) const {
-  const kfd::HqdReservation reservation{gpu_id, slots, low_priority, 0};
-  const int error = kfd::set_hqd_reservation(channel_, lease_.get(), reservation);
+Status SlotReservations::reserve(u32 gpu_id, u32 slots) const {
+  const kfd::SlotReservation reservation{gpu_id, slots, 0};
+  const int error = kfd::set_slot_reservation(channel_, lease_.get(), reservation);
   if (error >= 0) {
     return ok();
   }
@@ -62,19 +76,33 @@ Status SlotReservations::reserve(u32 gpu_id, u32 slots, u32 low_priority) const 
   switch (error) {
     case -EPERM: return Error{EPERM, what, "it concerns everybody: it needs CAP_SYS_NICE"};
     case -EBUSY: return Error{EBUSY, what, "another program has a reservation there"};
-    case -EINVAL: return Error{EINVAL, what, "at least one must be left; priorities are 0 to 15"};
+    case -EINVAL: return Error{EINVAL, what, "at least one must be left"};
     case -EOPNOTSUPP:
       return Error{EOPNOTSUPP, what, "this GPU's scheduler (MES, or none) has fixed slots"};
     default: return Error{-error, what, ""};
   }
 }
 
-Result<u32> SlotReservations::reserve(u32 gpu_id, const SlotShares& shares,
-                                      u32 low_priority) const {
+Result<u32> SlotReservations::reserve(u32 gpu_id, const SlotShares& shares) const {
   const SlotState now = TRY(state(gpu_id));
   const u32 slots = TRY(slots_to_reserve(now.num_slots, shares));
-  TRY(reserve(gpu_id, slots, low_priority));
+  TRY(reserve(gpu_id, slots));
   return slots;
+}
+
+Status SlotReservations::set_low(const ProcessKey& process, bool low) const {
+  KernelTarget target = TRY(KernelTarget::find(process));
+  const KernelTargetName name = TRY(target.name());
+  abi::PreemptEntry entry = {};
+  entry.target = name.target;
+  entry.flags = name.flags;
+  entry.queue_id = abi::kPreemptAllQueues;
+  const int error = low ? kfd::name_low_queues(channel_, lease_.get(), {&entry, 1})
+                        : kfd::unname_low_queues(channel_, lease_.get(), {&entry, 1});
+  if (const int result = error < 0 ? error : entry.status; result < 0) {
+    return kernel_error(process.pid, "cannot limit the hardware slots of", result);
+  }
+  return ok();
 }
 
 }  // namespace gp::mechanism

@@ -10,6 +10,7 @@ int batch_call(const Channel& channel, u32 nr, int lease, std::span<abi::Preempt
   abi::BatchQueuesArgs args = {};
   args.entries_ptr = address_of(entries.data());
   args.num_entries = static_cast<u32>(entries.size());
+  args.entry_size = sizeof(abi::PreemptEntry);
   args.lease_fd = static_cast<u32>(lease);
   args.type = type;
   args.grace_period = mode.grace_1k_clocks;
@@ -19,9 +20,10 @@ int batch_call(const Channel& channel, u32 nr, int lease, std::span<abi::Preempt
 
 }  // namespace
 
-int get_preempt_caps(const Channel& channel, abi::PreemptCapsArgs& caps) {
+int get_preempt_caps(const Channel& channel, u32 gpu_id, abi::PreemptCapsArgs& caps) {
   caps = {};
-  return call(channel, kReadBack, abi::kfd_get_preempt_caps, caps);
+  caps.gpu_id = gpu_id;
+  return call(channel, kBoth, abi::kfd_get_preempt_caps, caps);
 }
 
 int create_preempt_lease(const Channel& channel, u32 timeout_ms) {
@@ -49,6 +51,14 @@ int fast_remap_queues(const Channel& channel, int lease, std::span<abi::PreemptE
   return batch_call(channel, abi::kfd_fast_remap, lease, entries, 0, {});
 }
 
+int name_low_queues(const Channel& channel, int lease, std::span<abi::PreemptEntry> entries) {
+  return batch_call(channel, abi::kfd_batch_unmap_queues, lease, entries, abi::preempt_low, {});
+}
+
+int unname_low_queues(const Channel& channel, int lease, std::span<abi::PreemptEntry> entries) {
+  return batch_call(channel, abi::kfd_fast_remap, lease, entries, abi::preempt_low, {});
+}
+
 int swap_queues(const Channel& channel, int lease, std::span<abi::PreemptEntry> stop,
                 std::span<abi::PreemptEntry> start, const PreemptMode& mode) {
   abi::SwapQueuesArgs args = {};
@@ -56,6 +66,7 @@ int swap_queues(const Channel& channel, int lease, std::span<abi::PreemptEntry> 
   args.resume_ptr = address_of(start.data());
   args.num_preempt = static_cast<u32>(stop.size());
   args.num_resume = static_cast<u32>(start.size());
+  args.entry_size = sizeof(abi::PreemptEntry);
   args.lease_fd = static_cast<u32>(lease);
   args.type = abi::preempt_save;
   args.grace_period = mode.grace_1k_clocks;
@@ -63,20 +74,20 @@ int swap_queues(const Channel& channel, int lease, std::span<abi::PreemptEntry> 
   return call(channel, kBoth, abi::kfd_swap_queues, args);
 }
 
-int get_hqd_status(const Channel& channel, u32 gpu_id, abi::HqdStatusArgs& status) {
+int get_queue_status(const Channel& channel, u32 gpu_id, abi::QueueStatusArgs& status) {
   status = {};
   status.gpu_id = gpu_id;
-  return call(channel, kBoth, abi::kfd_get_hqd_status, status);
+  status.entry_size = sizeof(abi::QueueStatus);
+  return call(channel, kBoth, abi::kfd_get_queue_status, status);
 }
 
-int set_hqd_reservation(const Channel& channel, int lease, const HqdReservation& reservation) {
-  abi::HqdReservationArgs args = {};
+int set_slot_reservation(const Channel& channel, int lease, const SlotReservation& reservation) {
+  abi::SlotReservationArgs args = {};
   args.lease_fd = static_cast<u32>(lease);
   args.gpu_id = reservation.gpu_id;
   args.reserved_slots = reservation.slots;
-  args.low_priority = reservation.low_priority;
   args.rotate_ms = reservation.rotate_ms;
-  return call(channel, kPassIn, abi::kfd_set_hqd_reservation, args);
+  return call(channel, kPassIn, abi::kfd_set_slot_reservation, args);
 }
 
 }  // namespace gp::kfd

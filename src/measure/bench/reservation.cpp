@@ -22,9 +22,6 @@ using mechanism::SlotState;
 constexpr unsigned kPrograms = 3;
 constexpr u32 kReserved = 2;
 constexpr u32 kTooMany = 6;  // queues more than slots
-// What ROCm gives a stream that asks for nothing (libhsakmt queues.c, priority_map). The online
-// program asks for more.
-constexpr u32 kNormalPriority = 7;
 
 // The one that HIP calls the first.
 Result<u32> first_gpu() {
@@ -50,12 +47,14 @@ class Oversubscription {
                                          fmt::format("trainer{}", i),
                                          trainer_with(queues),
                                          {{"GPU_MAX_HW_QUEUES", std::to_string(queues)}}})));
+      TRY(reservations_.set_low(TRY(discover::process_key(system_os(), {}, programs_.back().pid())),
+                                true));
     }
     return ok();
   }
 
   Result<report::ReservedRun> serve(u32 reserved_slots) {
-    TRY(reservations_.reserve(gpu_id_, reserved_slots, kNormalPriority));
+    TRY(reservations_.reserve(gpu_id_, reserved_slots));
     Words words = requests_every(50ms, context_.lasting(1500ms, 30s));
     words.emplace_back("--high-priority");
     demo::Child server = TRY(context_.launcher.server({nullptr, "server", words}));

@@ -225,8 +225,10 @@ Status read_who(const toml::table& table, Grant& grant) {
   return ok();
 }
 
+enum class Whoever { is_meant, is_not };  // by an entry that names nobody
+
 // The keys that say who is meant, beside others.
-Status read_with_who(const Node& node, Grant& who, Keys keys) {
+Status read_with_who(const Node& node, Grant& who, Whoever without, Keys keys) {
   u32 uid = 0, gid = 0;
   const Setter later = [](const Node&) { return ok(); };
   keys.insert({{"user", later},
@@ -242,7 +244,7 @@ Status read_with_who(const Node& node, Grant& who, Keys keys) {
     who.gid = gid;
   }
   TRY(read_who(table, who));
-  if (!who.uid && !who.gid) {
+  if (!who.uid && !who.gid && without == Whoever::is_not) {
     return problem(node, "who? It needs user, uid, group or gid");
   }
   return ok();
@@ -250,7 +252,7 @@ Status read_with_who(const Node& node, Grant& who, Keys keys) {
 
 Status read_grant(const Node& node, std::vector<Grant>& grants) {
   Grant grant;
-  TRY(read_with_who(node, grant,
+  TRY(read_with_who(node, grant, Whoever::is_not,
                     {{"preempt_others", flag(grant.preempt_others)},
                      {"govern_others", flag(grant.govern_others)}}));
   grants.push_back(grant);
@@ -274,9 +276,9 @@ Status read_allowed(const Node& node, std::vector<WorkClass>& classes) {
 
 Status read_access(const Node& node, std::vector<Access>& access) {
   Access entry;
-  TRY(read_with_who(node, entry.who, {{"classes", [&](const Node& classes) {
-                                         return read_allowed(classes, entry.classes);
-                                       }}}));
+  TRY(read_with_who(
+      node, entry.who, Whoever::is_meant,
+      {{"classes", [&](const Node& classes) { return read_allowed(classes, entry.classes); }}}));
   if (entry.classes.empty()) {
     return problem(node, "classes says what they may be");
   }
@@ -296,11 +298,10 @@ Status read_mode(const Node& node, mode_t& mode) {
 }
 
 Status read_reserve(const Node& node, Reservation& reservation) {
-  u32 slots = 0, low_priority = 0;
+  u32 slots = 0;
   TRY(read_table(node, {{"slots", number(slots, 0, 1024)},
                         {"online_percent", number(reservation.online_percent, 0, 100)},
-                        {"offline_percent", number(reservation.offline_percent, 0, 100)},
-                        {"low_priority", number(low_priority, 0, 15)}}));
+                        {"offline_percent", number(reservation.offline_percent, 0, 100)}}));
   const toml::table& table = *node.as_table();
   const bool shares = table.contains("online_percent") || table.contains("offline_percent");
   if (table.contains("online_percent") && !table.contains("offline_percent")) {
@@ -315,9 +316,6 @@ Status read_reserve(const Node& node, Reservation& reservation) {
   }
   if (table.contains("slots")) {
     reservation.slots = slots;
-  }
-  if (table.contains("low_priority")) {
-    reservation.low_priority = low_priority;
   }
   return ok();
 }

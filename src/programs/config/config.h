@@ -49,7 +49,6 @@ struct Reservation {
   std::optional<u32> slots;
   u32 online_percent = 0;
   u32 offline_percent = 100;
-  std::optional<u32> low_priority;  // queues up to it cannot have them; empty: classes.offline_to
   bool is_wanted() const {
     return slots.value_or(0) != 0 || online_percent != 0 || offline_percent != 100;
   }

@@ -1,17 +1,37 @@
 #include "daemon/slot_reserver.h"
 
+#include <cerrno>
+
 #include "base/log.h"
 
 namespace gp::daemon {
 
-Result<u32> SlotReserver::reserve_on(u32 gpu_id, const config::Reservation& wanted,
-                                     u32 low_priority) const {
+namespace {
+
+Result<u32> reserve_on(const mechanism::SlotReservations& reservations, u32 gpu_id,
+                       const config::Reservation& wanted) {
   if (wanted.slots) {
-    TRY(made_->reserve(gpu_id, *wanted.slots, low_priority));
+    TRY(reservations.reserve(gpu_id, *wanted.slots));
     return *wanted.slots;
   }
-  return made_->reserve(
-      gpu_id, mechanism::SlotShares{wanted.online_percent, wanted.offline_percent}, low_priority);
+  return reservations.reserve(gpu_id, {wanted.online_percent, wanted.offline_percent});
+}
+
+}  // namespace
+
+void SlotReserver::name_low(const ProcessKey& process, bool low) const {
+  const Status named = made_->set_low(process, low);
+  if (!named && named.error().code != ESRCH) {
+    log_warning("{}", named.error().message());
+  }
+}
+
+void SlotReserver::saw(const discover::Process& process) {
+  const bool low = process.work_class == WorkClass::offline && !process.queues.empty();
+  const bool changed = low ? low_.insert(process.key).second : low_.erase(process.key) != 0;
+  if (changed && made_) {
+    name_low(process.key, low);
+  }
 }
 
 void SlotReserver::reserve(const config::Config& config, const std::set<u32>& gpu_ids,
@@ -27,6 +47,9 @@ void SlotReserver::reserve(const config::Config& config, const std::set<u32>& gp
     auto opened = mechanism::SlotReservations::open();
     if (opened) {
       made_ = std::move(*opened);
+      for (const ProcessKey& process : low_) {
+        name_low(process, true);
+      }
     } else {
       error = opened.error().message();
       log_warning("no hardware slots are reserved: {}", error);
@@ -38,8 +61,7 @@ void SlotReserver::reserve(const config::Config& config, const std::set<u32>& gp
     if (!made_) {
       continue;
     }
-    const auto slots =
-        reserve_on(gpu_id, wanted, wanted.low_priority.value_or(config.classes.offline_to));
+    const auto slots = reserve_on(*made_, gpu_id, wanted);
     if (slots) {
       entry.slots = *slots;
     } else {

@@ -1,5 +1,5 @@
-// Reserves hardware slots for online work as the configuration asks for it. The reservations end
-// with the daemon.
+// Reserves hardware slots for online work as the configuration asks for it, and tells the driver
+// which processes cannot have them: those of offline class. The reservations end with the daemon.
 #pragma once
 
 #include <memory>
@@ -7,6 +7,7 @@
 
 #include "config/config.h"
 #include "daemon/driver_view.h"
+#include "discover/snapshot.h"
 #include "mechanism/reservation.h"
 
 namespace gp::daemon {
@@ -16,10 +17,14 @@ class SlotReserver {
   // Makes what is asked for on each GPU, and ends what no longer is. The driver maps all queues
   // anew: for the beginning, and for a new configuration.
   void reserve(const config::Config& config, const std::set<u32>& gpu_ids, DriverView& view);
+  // A process appeared, changed, or has no queues any more.
+  void saw(const discover::Process& process);
 
  private:
-  Result<u32> reserve_on(u32 gpu_id, const config::Reservation& wanted, u32 low_priority) const;
+  void name_low(const ProcessKey& process, bool low) const;
+
   std::unique_ptr<mechanism::SlotReservations> made_;
+  std::set<ProcessKey> low_;  // of offline class, whether something is reserved or not
 };
 
 }  // namespace gp::daemon

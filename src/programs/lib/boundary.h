@@ -30,7 +30,7 @@ template <class Body>
 auto guarded(Body&& body) -> std::invoke_result_t<Body> {
   try {
     return body();
-  } catch (const abi::__forced_unwind&) {
+  } catch (const ::abi::__forced_unwind&) {
     throw;
   } catch (const std::bad_alloc&) {
     return fail(ENOMEM, "out of memory");

@@ -1,6 +1,8 @@
 // Hardware slots kept free for online work.
 #include <fmt/format.h>
 
+#include <cerrno>
+
 #include "lib/boundary.h"
 #include "lib/context.h"
 #include "lib/reservations.h"
@@ -21,23 +23,41 @@ Result<mechanism::SlotState> Reservations::state(u32 gpu_id) {
   return made_->state(gpu_id);
 }
 
+// Those that have ended need no name any more.
+Status Reservations::name_low(const std::set<ProcessKey>& low) {
+  const auto set_low = [&](const ProcessKey& process, bool is_low) {
+    Status named = made_->set_low(process, is_low);
+    return !named && named.error().code == ESRCH ? ok() : std::move(named);
+  };
+  for (const ProcessKey& process : low_) {
+    if (!low.contains(process)) {
+      TRY(set_low(process, false));
+    }
+  }
+  for (const ProcessKey& process : low) {
+    TRY(set_low(process, true));
+  }
+  low_ = low;
+  return ok();
+}
+
 Status Reservations::set(const std::vector<u32>& gpu_ids, const WantedReservation& wanted,
-                         u32 low_priority) {
+                         const std::set<ProcessKey>& low) {
   const std::scoped_lock lock(mutex_);
   TRY(prepare());
+  TRY(name_low(low));
   for (std::size_t i = 0; i < gpu_ids.size(); ++i) {
     Status reserved = ok();
     if (wanted.slots) {
-      reserved = made_->reserve(gpu_ids[i], *wanted.slots, low_priority);
-    } else if (auto by_shares = made_->reserve(gpu_ids[i], wanted.shares, low_priority);
-               !by_shares) {
+      reserved = made_->reserve(gpu_ids[i], *wanted.slots);
+    } else if (auto by_shares = made_->reserve(gpu_ids[i], wanted.shares); !by_shares) {
       reserved = std::move(by_shares.error());
     }
     if (!reserved) {
       for (std::size_t j = 0; j < i; ++j) {
         // It was set a moment ago by this lease: ending it cannot be refused for a reason that
         // would not end it as well, such as the loss of the device.
-        [[maybe_unused]] const Status ended = made_->reserve(gpu_ids[j], 0, low_priority);
+        [[maybe_unused]] const Status ended = made_->reserve(gpu_ids[j], 0);
       }
       return reserved;
     }
@@ -51,12 +71,10 @@ using namespace gp::lib;
 
 namespace {
 
-gp::Result<std::vector<gp::u32>> gpus_of(const gpreempt_context& context, uint32_t gpu_id) {
+gp::Result<std::vector<gp::u32>> gpus_of(const gp::discover::Snapshot& snapshot, uint32_t gpu_id) {
   if (gpu_id != 0) {
     return std::vector<gp::u32>{gpu_id};
   }
-  const auto snapshot = TRY(gp::discover::take_snapshot(gp::system_os(), context.paths,
-                                                        context.classes, {.debugfs = false}));
   std::vector<gp::u32> gpu_ids;
   for (const gp::discover::Node& node : snapshot.nodes) {
     gpu_ids.push_back(node.gpu_id);
@@ -74,8 +92,15 @@ gp::Status check(const gpreempt_context* context) {
 gp::Status reserve(const gpreempt_context* context, uint32_t gpu_id,
                    const WantedReservation& wanted) {
   TRY(check(context));
-  return context->reservations->set(TRY(gpus_of(*context, gpu_id)), wanted,
-                                    context->classes.offline_to);
+  const auto snapshot = TRY(gp::discover::take_snapshot(gp::system_os(), context->paths,
+                                                        context->classes, {.debugfs = false}));
+  std::set<gp::ProcessKey> low;
+  for (const gp::discover::Process& process : snapshot.processes) {
+    if (process.work_class == gp::WorkClass::offline && process.pid_is_ours) {
+      low.insert(process.key);
+    }
+  }
+  return context->reservations->set(TRY(gpus_of(snapshot, gpu_id)), wanted, low);
 }
 
 }  // namespace

@@ -27,15 +27,14 @@ using kfd_runtime_info = gp::abi::RuntimeInfo;
 using kfd_queue_snapshot_entry = gp::abi::QueueSnapshotEntry;
 
 using kfd_preempt_entry = gp::abi::PreemptEntry;
-using kfd_hqd_queue = gp::abi::HqdQueue;
+using kfd_queue_status = gp::abi::QueueStatus;
 using kfd_ioctl_preempt_caps_args = gp::abi::PreemptCapsArgs;
 using kfd_ioctl_preempt_lease_args = gp::abi::PreemptLeaseArgs;
 using kfd_ioctl_preempt_queue_args = gp::abi::PreemptQueueArgs;
-using kfd_ioctl_resume_queue_args = gp::abi::ResumeQueueArgs;
 using kfd_ioctl_batch_queues_args = gp::abi::BatchQueuesArgs;
 using kfd_ioctl_swap_queues_args = gp::abi::SwapQueuesArgs;
-using kfd_ioctl_hqd_status_args = gp::abi::HqdStatusArgs;
-using kfd_ioctl_hqd_reservation_args = gp::abi::HqdReservationArgs;
+using kfd_ioctl_queue_status_args = gp::abi::QueueStatusArgs;
+using kfd_ioctl_slot_reservation_args = gp::abi::SlotReservationArgs;
 using kfd_ioctl_early_preempt_args = gp::abi::EarlyPreemptArgs;
 
 // ---- numbers ----
@@ -63,23 +62,23 @@ constexpr unsigned long AMDKFD_IOC_DBG_TRAP =
     _IOWR('K', gp::abi::kfd_dbg_trap, kfd_ioctl_dbg_trap_args);
 
 constexpr unsigned long AMDKFD_IOC_GET_PREEMPT_CAPS =
-    _IOR('K', gp::abi::kfd_get_preempt_caps, kfd_ioctl_preempt_caps_args);
+    _IOWR('K', gp::abi::kfd_get_preempt_caps, kfd_ioctl_preempt_caps_args);
 constexpr unsigned long AMDKFD_IOC_PREEMPT_LEASE =
     _IOWR('K', gp::abi::kfd_preempt_lease, kfd_ioctl_preempt_lease_args);
 constexpr unsigned long AMDKFD_IOC_PREEMPT_QUEUE =
     _IOWR('K', gp::abi::kfd_preempt_queue, kfd_ioctl_preempt_queue_args);
 constexpr unsigned long AMDKFD_IOC_RESUME_QUEUE =
-    _IOWR('K', gp::abi::kfd_resume_queue, kfd_ioctl_resume_queue_args);
+    _IOWR('K', gp::abi::kfd_resume_queue, kfd_ioctl_preempt_queue_args);
 constexpr unsigned long AMDKFD_IOC_BATCH_UNMAP_QUEUES =
     _IOWR('K', gp::abi::kfd_batch_unmap_queues, kfd_ioctl_batch_queues_args);
 constexpr unsigned long AMDKFD_IOC_FAST_REMAP =
     _IOWR('K', gp::abi::kfd_fast_remap, kfd_ioctl_batch_queues_args);
 constexpr unsigned long AMDKFD_IOC_SWAP_QUEUES =
     _IOWR('K', gp::abi::kfd_swap_queues, kfd_ioctl_swap_queues_args);
-constexpr unsigned long AMDKFD_IOC_GET_HQD_STATUS =
-    _IOWR('K', gp::abi::kfd_get_hqd_status, kfd_ioctl_hqd_status_args);
-constexpr unsigned long AMDKFD_IOC_SET_HQD_RESERVATION =
-    _IOW('K', gp::abi::kfd_set_hqd_reservation, kfd_ioctl_hqd_reservation_args);
+constexpr unsigned long AMDKFD_IOC_GET_QUEUE_STATUS =
+    _IOWR('K', gp::abi::kfd_get_queue_status, kfd_ioctl_queue_status_args);
+constexpr unsigned long AMDKFD_IOC_SET_SLOT_RESERVATION =
+    _IOW('K', gp::abi::kfd_set_slot_reservation, kfd_ioctl_slot_reservation_args);
 constexpr unsigned long AMDKFD_IOC_EARLY_PREEMPT_QUEUE =
     _IOWR('K', gp::abi::early_preempt_queue, kfd_ioctl_early_preempt_args);
 constexpr unsigned long AMDKFD_IOC_EARLY_RESUME_QUEUE =
@@ -111,10 +110,32 @@ constexpr unsigned KFD_PREEMPT_TARGET_FD = gp::abi::kPreemptTargetFd;
 constexpr unsigned KFD_PREEMPT_MAX_GRACE_PERIOD = gp::abi::kPreemptMaxGracePeriod;
 constexpr unsigned KFD_PREEMPT_LEASE_CREATE = gp::abi::preempt_lease_create;
 constexpr unsigned KFD_PREEMPT_LEASE_RENEW = gp::abi::preempt_lease_renew;
-constexpr unsigned KFD_IOC_PREEMPT_DRAIN = gp::abi::preempt_drain;
-constexpr unsigned KFD_IOC_PREEMPT_RESET = gp::abi::preempt_reset;
 constexpr unsigned KFD_IOC_PREEMPT_SAVE = gp::abi::preempt_save;
 constexpr unsigned KFD_IOC_PREEMPT_DEMOTE = gp::abi::preempt_demote;
-constexpr unsigned KFD_HQD_QUEUE_ACTIVE = gp::abi::kHqdQueueActive;
-constexpr unsigned KFD_HQD_QUEUE_HELD = gp::abi::kHqdQueueHeld;
-constexpr unsigned KFD_HQD_STATUS_MES = gp::abi::kHqdMes;
+constexpr unsigned KFD_EARLY_PREEMPT_DRAIN = gp::abi::early_drain;
+constexpr unsigned KFD_EARLY_PREEMPT_RESET = gp::abi::early_reset;
+constexpr unsigned KFD_EARLY_PREEMPT_SAVE = gp::abi::early_save;
+constexpr unsigned KFD_IOC_PREEMPT_LOW = gp::abi::preempt_low;
+constexpr unsigned KFD_PREEMPT_VERSION = gp::abi::kPreemptVersion;
+constexpr unsigned KFD_PREEMPT_UNCHANGED = gp::abi::kPreemptUnchanged;
+constexpr unsigned KFD_PREEMPT_MAX_ENTRIES = gp::abi::kPreemptMaxEntries;
+constexpr unsigned KFD_PREEMPT_MAX_LEASES = gp::abi::kPreemptMaxLeases;
+constexpr unsigned KFD_PREEMPT_MAX_TIMEOUT_MS = gp::abi::kPreemptMaxTimeoutMs;
+constexpr unsigned KFD_PREEMPT_CAP_QUEUES = gp::abi::kPreemptCapQueues;
+constexpr unsigned KFD_PREEMPT_CAP_STATUS = gp::abi::kPreemptCapStatus;
+constexpr unsigned KFD_PREEMPT_CAP_RESERVATION = gp::abi::kPreemptCapReservation;
+constexpr unsigned KFD_PREEMPT_CAP_EARLY = gp::abi::kPreemptCapEarly;
+constexpr unsigned KFD_PREEMPT_CAP_DEMOTE = gp::abi::kPreemptCapDemote;
+constexpr unsigned KFD_PREEMPT_CAP_SELECTIVE = gp::abi::kPreemptCapSelective;
+constexpr unsigned KFD_QUEUE_STATUS_EVICTED = gp::abi::kQueueStatusEvicted;
+constexpr unsigned KFD_QUEUE_STATUS_SUSPENDED = gp::abi::kQueueStatusSuspended;
+constexpr unsigned KFD_QUEUE_STATUS_WAITING = gp::abi::kQueueStatusWaiting;
+constexpr unsigned KFD_QUEUE_STATUS_DEMOTED = gp::abi::kQueueStatusDemoted;
+constexpr unsigned KFD_QUEUE_STATUS_LOW = gp::abi::kQueueStatusLow;
+constexpr unsigned KFD_QUEUE_STATUS_RESET = gp::abi::kQueueStatusReset;
+constexpr unsigned KFD_SCHEDULER_OVERSUBSCRIBED = gp::abi::kSchedulerOversubscribed;
+constexpr unsigned KFD_SLOT_ROTATE_MIN_MS = gp::abi::kSlotRotateMinMs;
+constexpr unsigned KFD_SLOT_ROTATE_DEFAULT_MS = gp::abi::kSlotRotateDefaultMs;
+constexpr unsigned KFD_QUEUE_STATUS_ACTIVE = gp::abi::kQueueStatusActive;
+constexpr unsigned KFD_QUEUE_STATUS_HELD = gp::abi::kQueueStatusHeld;
+constexpr unsigned KFD_SCHEDULER_MES = gp::abi::kSchedulerMes;

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <charconv>
 
+#include "device/clock.h"
 #include "driver/files/virtual_files.h"
 
 namespace vgpu::driver {
@@ -107,7 +108,9 @@ Result<std::string> read_process_file(Module& module, const std::string& path) {
         return fmt::format("{}\n", device->evicted_ms.load());
       }
       if (parts[2] == "preempted_ms" && module.config.kernel_patches) {
-        return fmt::format("{}\n", device->preempted_ms.load());
+        const u64 since = device->first_held_ns;
+        const u64 lasting = since ? (device::now_ns() - since) / 1'000'000 : 0;
+        return fmt::format("{}\n", device->preempted_ms + lasting);
       }
       if (parts[2] == "cu_occupancy") {
         return fmt::format("{}\n", cu_occupancy(*process, *device));

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "device/clock.h"
 #include "driver/module.h"
+#include "driver/preempt/on_gpus.h"
 
 namespace vgpu::driver {
 namespace {
@@ -20,6 +21,17 @@ constexpr u64 kNsPerMs = 1'000'000;
 bool is_closed_everywhere(const Lease& lease) {
   pollfd other_side = {lease.own_end.get(), 0, 0};
   return lease.own_end && poll(&other_side, 1, 0) == 1 && other_side.revents & POLLERR;
+}
+
+// One unmap and one run list, if it held something here.
+void release_on(Node& node, const Lease& lease, u32 before_term) {
+  const std::lock_guard lock(node.dqm->mutex());
+  bool changed = false;
+  node.dqm->release_lease(lease, before_term, &changed);
+  const int error = changed ? node.dqm->apply_holds() : 0;
+  if (error) {
+    log_error("gpu {:x}: restarting preempted queues: error {}", node.gpu_id, -error);
+  }
 }
 
 }  // namespace
@@ -53,53 +65,42 @@ int Leases::create(Process& owner, u32 timeout_ms, UniqueFd* file) {
     if (owner.abandoned) {
       return owner.abandoned;
     }
+    if (has_too_many(owner)) {
+      return -ENOSPC;
+    }
     lease = add(owner, {status.st_dev, status.st_ino}, std::move(ours));
   }
-  {
-    const std::lock_guard lock(lease->mutex);
-    set_deadline(lease, timeout_ms);
-  }
+  set_deadline(lease, timeout_ms);
   module_.work->watch(std::move(watched), [this] { release_closed(); });
   *file = std::move(theirs);
   return 0;
 }
 
-LockedLease Leases::find(const Process& caller, std::optional<FileId> file) {
-  LockedLease found;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto place = std::find_if(leases_.begin(), leases_.end(), [&](const LeasePtr& lease) {
-      return lease->own_end && file && lease->file == *file;
-    });
-    if (place == leases_.end()) {
-      found.error = -EBADF;
-      return found;
-    }
-    found.lease = *place;
-  }
-  found.lock = std::unique_lock(found.lease->mutex);
-  if (found.lease->owner != &caller) {
-    found.lock.unlock();
-    found.error = -EPERM;
-  }
-  return found;
+bool Leases::has_too_many(const Process& owner) {
+  const std::lock_guard lock(mutex_);
+  return std::count_if(leases_.begin(), leases_.end(), [&](const LeasePtr& lease) {
+           return lease->own_end && lease->owner == &owner;
+         }) >= abi::kPreemptMaxLeases;
 }
 
-LockedLease Leases::find_implicit(Process& owner) {
-  LockedLease found;
-  {
-    const std::lock_guard process_lock(owner.mutex);  // one at a time: there is only one such lease
-    if (owner.abandoned) {
-      found.error = owner.abandoned;
-      return found;
-    }
-    found.lease = implicit_lease_of(owner);
-    if (!found.lease) {
-      found.lease = add(owner, {}, UniqueFd());
-    }
+FoundLease Leases::find(const Process& caller, std::optional<FileId> file) {
+  const std::lock_guard lock(mutex_);
+  const auto place = std::find_if(leases_.begin(), leases_.end(), [&](const LeasePtr& lease) {
+    return lease->own_end && file && lease->file == *file;
+  });
+  if (place == leases_.end()) {
+    return {nullptr, -EBADF};
   }
-  found.lock = std::unique_lock(found.lease->mutex);
-  return found;
+  return (*place)->owner == &caller ? FoundLease{*place} : FoundLease{nullptr, -EPERM};
+}
+
+FoundLease Leases::find_implicit(Process& owner) {
+  const std::lock_guard process_lock(owner.mutex);  // one at a time: there is only one such lease
+  if (owner.abandoned) {
+    return {nullptr, owner.abandoned};
+  }
+  const LeasePtr known = implicit_lease_of(owner);
+  return {known ? known : add(owner, {}, UniqueFd())};
 }
 
 LeasePtr Leases::implicit_lease_of(const Process& owner) {
@@ -111,6 +112,7 @@ LeasePtr Leases::implicit_lease_of(const Process& owner) {
 }
 
 void Leases::set_deadline(const LeasePtr& lease, u32 timeout_ms) {
+  const std::lock_guard lock(lease->mutex);
   module_.work->cancel(lease->expiry);
   lease->expired = false;
   lease->deadline_ns = timeout_ms ? device::now_ns() + timeout_ms * kNsPerMs : 0;
@@ -118,30 +120,37 @@ void Leases::set_deadline(const LeasePtr& lease, u32 timeout_ms) {
     std::weak_ptr<Lease> weak = lease;
     lease->expiry = module_.work->add_after(timeout_ms * kNsPerMs, [this, weak] {
       if (const LeasePtr due = weak.lock()) {
-        expire(*due);
+        expire(due);
       }
     });
   }
 }
 
-void Leases::expire(Lease& lease) {
-  const std::lock_guard lock(lease.mutex);
+// Each GPU is told by a thread of its own: one that is slow keeps nobody stopped on another.
+void Leases::expire(const LeasePtr& lease) {
+  const std::lock_guard lock(lease->mutex);
   // It may have been renewed while this waited for the lock.
-  if (lease.deadline_ns && device::now_ns() >= lease.deadline_ns) {
-    lease.expired = true;
-    release_all(lease);
+  if (!lease->deadline_ns || device::now_ns() < lease->deadline_ns) {
+    return;
+  }
+  lease->expired = true;
+  const u32 term = ++lease->term;
+  for (const auto& node : module_.nodes) {
+    node->releases.add([lease, term, gpu = node.get()] { release_on(*gpu, *lease, term); });
   }
 }
 
-// Found in the list until everything is given back: whoever comes meanwhile waits for the lock.
+// Found in the list until everything is given back.
 void Leases::end(const LeasePtr& lease) {
+  u32 term;
   {
     const std::lock_guard lock(lease->mutex);
     lease->owner = nullptr;
     module_.work->cancel(lease->expiry);
     lease->deadline_ns = 0;
-    release_all(*lease);
+    term = ++lease->term;
   }
+  on_gpus(module_.nodes, [&](Node& node) { release_on(node, *lease, term); });
   const bool is_known_by_file = lease->own_end && !is_closed_everywhere(*lease);
   if (!is_known_by_file) {
     const std::lock_guard lock(mutex_);
@@ -170,19 +179,6 @@ void Leases::release_owned_by(const Process& owner) {
   }
   for (const LeasePtr& lease : owned) {
     end(lease);
-  }
-}
-
-// One unmap and one run list per GPU on which it held something.
-void Leases::release_all(const Lease& lease) {
-  for (const auto& node : module_.nodes) {
-    const std::lock_guard lock(node->dqm->mutex());
-    bool changed = false;
-    node->dqm->release_lease(lease, &changed);
-    const int error = changed ? node->dqm->apply_holds() : 0;
-    if (error) {
-      log_error("gpu {:x}: restarting preempted queues: error {}", node->gpu_id, -error);
-    }
   }
 }
 

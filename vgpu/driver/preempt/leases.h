@@ -7,6 +7,11 @@
 // returns. Here a thread finds out soon after, and whoever enters the driver before it does so in
 // its place (release_closed), so that nobody can see the difference.
 //
+// A call under a lease locks nothing of it: the deadline passes, and the owner dies, whatever calls
+// are under way, and is seen on each GPU on its own. The lease is marked first, then the GPUs are
+// visited; a call looks at the mark under the lock of the GPU, so that it inserts nothing after the
+// visit.
+//
 // Locks: Lease::mutex > device queue manager, never two of either. The list's lock is a leaf, below
 // that of the process too.
 #pragma once
@@ -28,33 +33,34 @@ struct Process;
 struct Lease {
   FileId file;       // {0, 0}: the lease a process has without asking, for the early ioctls
   UniqueFd own_end;  // shows when all copies of the file are closed
-  // Held over every operation under the lease, so that its end finds all the operation did.
-  std::mutex mutex;
   std::atomic<const Process*> owner = nullptr;  // null once that is gone; only compared
-  bool expired = false;  // the deadline passed and the lease was not renewed since
-  u64 deadline_ns = 0;   // 0: none
+  std::atomic<bool> expired = false;  // the deadline passed and the lease was not renewed since
+  std::atomic<u32> term = 0;          // counts the expiries: what was held before one is released
+  std::atomic<u64> deadline_ns = 0;   // 0: none
+
+  std::mutex mutex;  // of what sets the deadline
   WorkQueue::Timer expiry;
+
+  bool is_usable() const { return owner && !expired; }
 };
 using LeasePtr = std::shared_ptr<Lease>;
 
-// A lease in use: its mutex is held.
-struct LockedLease {
+struct FoundLease {
   LeasePtr lease;
-  std::unique_lock<std::mutex> lock;
-  int error = 0;  // instead of both, if not 0
+  int error = 0;  // instead of it, if not 0
 };
 
 class Leases {
  public:
   explicit Leases(Module& module) : module_(module) {}
 
-  // The file for the caller to have. -EMFILE and the like, or -EINTR if the process is on its way
-  // out.
+  // The file for the caller to have. -ENOSPC: it has too many; -EMFILE and the like, or -EINTR if
+  // the process is on its way out.
   int create(Process& owner, u32 timeout_ms, UniqueFd* file);
   // -EBADF if the file is none of a lease, -EPERM if it is another process's lease.
-  LockedLease find(const Process& caller, std::optional<FileId> file);
-  LockedLease find_implicit(Process& owner);
-  // With the lease locked. 0: no deadline.
+  FoundLease find(const Process& caller, std::optional<FileId> file);
+  FoundLease find_implicit(Process& owner);
+  // 0: no deadline.
   void set_deadline(const LeasePtr& lease, u32 timeout_ms);
 
   void release_closed();
@@ -64,9 +70,9 @@ class Leases {
  private:
   LeasePtr add(const Process& owner, FileId file, UniqueFd own_end);
   LeasePtr implicit_lease_of(const Process& owner);
+  bool has_too_many(const Process& owner);
   void end(const LeasePtr& lease);
-  void expire(Lease& lease);
-  void release_all(const Lease& lease);
+  void expire(const LeasePtr& lease);
 
   Module& module_;
   std::mutex mutex_;

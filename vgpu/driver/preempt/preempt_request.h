@@ -1,6 +1,6 @@
 // A call that stops some queues and resumes others, of any processes, under one lease
 // (kfd_preempt_run of kernel/patches): one unmap and one run list per GPU on which it changes
-// something.
+// something, on all of them at the same time.
 #pragma once
 
 #include <span>
@@ -11,9 +11,9 @@ namespace vgpu::driver {
 
 struct PreemptRequest {
   std::span<abi::PreemptEntry> preempt, resume;  // each gets its status
-  u32 grace_period = 0;
-  u32 timeout_ms = 0;   // longest wait for others at the same GPU; 0: no limit
-  bool demote = false;  // instead of stopping them
+  u32 timeout_ms = 0;            // longest wait for others at the same GPU; 0: no limit
+  u32 type = abi::preempt_save;  // PreemptType, of what is stopped
+  u32 resume_type = 0;           // 0: holds end; preempt_low: marks do
 };
 
 // 0, or the error of the call as a whole: nothing was done then, and no status is set.

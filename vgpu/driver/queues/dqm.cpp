@@ -26,10 +26,12 @@ void write_mqd(const Queue& queue) {
 
 }  // namespace
 
-Dqm::Dqm(Node& node, WorkQueue& work, u64 hws_timeout_ms, std::function<void()> on_hang)
+Dqm::Dqm(Node& node, WorkQueue& work, u64 hws_timeout_ms, bool patched,
+         std::function<void()> on_hang)
     : node_(node),
       work_(work),
       timeout_ns_(hws_timeout_ms * 1'000'000),
+      patched_(patched),
       on_hang_(std::move(on_hang)) {}
 
 // ---- unmap, map ----
@@ -53,6 +55,13 @@ int Dqm::unmap() {
   return 0;
 }
 
+// The stock driver maps every process with queues, also if none of them is active: it counts for
+// oversubscription (kfd_packet_manager.c:153-210).
+bool Dqm::is_mapped(const ProcessDevice& device) const {
+  return !patched_ || std::any_of(device.queues.begin(), device.queues.end(),
+                                  [](const QueuePtr& queue) { return queue->is_active; });
+}
+
 int Dqm::map() {
   if (sent_.active) {
     return 0;
@@ -66,6 +75,9 @@ int Dqm::map() {
   // A new buffer each time, as the driver's sub-allocator gives.
   sent_.address = kRunListBase + (runlist_serial_++ % 64) * 0x4000;
   for (ProcessDevice* device : processes_) {
+    if (!is_mapped(*device)) {
+      continue;
+    }
     std::vector<device::MqdPtr> mqds;
     std::vector<QueuePtr> queues;
     for (const QueuePtr& queue : device->queues) {
@@ -74,8 +86,6 @@ int Dqm::map() {
         queues.push_back(queue);
       }
     }
-    // Every process with queues is mapped, also if none of them is active: it counts for
-    // oversubscription (kfd_packet_manager.c:153-210).
     list.push_back({device->vmid, std::move(mqds)});
     sent_.processes.push_back(device);
     sent_.queues.push_back(std::move(queues));
@@ -100,7 +110,11 @@ int Dqm::execute_suspend() {
 
 bool Dqm::over_subscribed() const {
   const u32 vmids = node_.config.vmids - (debug_vmid_reserved_ ? 1 : 0);
-  return processes_.size() > vmids || active_compute_queues_ > node_.config.hqds || gws_queues_ > 1;
+  const auto processes =
+      std::count_if(processes_.begin(), processes_.end(),
+                    [&](const ProcessDevice* device) { return is_mapped(*device); });
+  return processes > static_cast<long>(vmids) || active_compute_queues_ > node_.config.hqds ||
+         gws_queues_ > 1;
 }
 
 void Dqm::count(const Queue& queue, int delta) {
@@ -231,7 +245,8 @@ int Dqm::update_queue(Queue& queue, const std::function<void()>& change) {
   const std::lock_guard lock(mutex_);
   const bool was_active = queue.is_active;
   // The MQD may only be written while the queue is off the device.
-  if (const int error = unmap()) {
+  const int error = was_active || !patched_ ? unmap() : 0;
+  if (error) {
     return error;
   }
   change();
@@ -244,7 +259,7 @@ int Dqm::update_queue(Queue& queue, const std::function<void()>& change) {
     gws_queues_ += queue.wants_gws ? 1 : -1;
   }
   queue.is_gws = queue.wants_gws;
-  return map();
+  return execute_if(was_active || queue.is_active);
 }
 
 // The list that was sent last may name the process as long as a hung scheduler keeps it; nobody
@@ -266,11 +281,13 @@ void Dqm::terminate(ProcessDevice& device) {
     forget(device);
     return;
   }
+  bool was_active = false;
   for (const QueuePtr& queue : device.queues) {
     deallocate_sdma(*queue);
     if (queue->is_active) {
       count(*queue, -1);
       queue->is_active = false;
+      was_active = true;
     }
     queue->is_suspended = false;
     forget_queue(*queue);
@@ -281,7 +298,7 @@ void Dqm::terminate(ProcessDevice& device) {
   processes_.remove(&device);
   destroy_wait_.notify_all();
   // A hung scheduler is being reset, which drops the queues too.
-  if (const int error = execute()) {
+  if (const int error = execute_if(was_active)) {
     log_warning("gpu {:x}: ending the queues of process {}: error {}", node_.gpu_id,
                 device.process.pid, -error);
     forget(device);
@@ -300,15 +317,17 @@ int Dqm::evict(ProcessDevice& device) {
   if (device.evicted++ > 0 || !device.vm_acquired) {
     return 0;
   }
+  bool changed = false;
   for (const QueuePtr& queue : device.queues) {
     queue->is_evicted = true;
     if (queue->is_active) {
       queue->is_active = false;
       count(*queue, -1);
+      changed = true;
     }
   }
   device.last_evict_ns = device::now_ns();
-  return execute();
+  return execute_if(changed);
 }
 
 int Dqm::restore(ProcessDevice& device) {
@@ -319,14 +338,16 @@ int Dqm::restore(ProcessDevice& device) {
   if (--device.evicted > 0 || !device.vm_acquired) {
     return 0;
   }
+  bool changed = false;
   for (const QueuePtr& queue : device.queues) {
     queue->is_evicted = false;
     if (queue->should_be_active()) {
       queue->is_active = true;
       count(*queue, 1);
+      changed = true;
     }
   }
-  const int error = execute();
+  const int error = execute_if(changed);
   device.evicted_ms += (device::now_ns() - device.last_evict_ns) / 1'000'000;
   return error;
 }

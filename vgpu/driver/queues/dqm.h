@@ -26,8 +26,9 @@ struct ProcessDevice;
 class Dqm {
  public:
   // `on_hang` is called, with the lock held, when the scheduler did not answer; it must only make
-  // a note (kfd_hws_hang schedules work).
-  Dqm(Node& node, WorkQueue& work, u64 hws_timeout_ms, std::function<void()> on_hang);
+  // a note (kfd_hws_hang schedules work). `patched`: what happens to a process none of whose queues
+  // is or becomes active interrupts nobody, and it counts for nothing (kernel/patches).
+  Dqm(Node& node, WorkQueue& work, u64 hws_timeout_ms, bool patched, std::function<void()> on_hang);
 
   // ---- queues of a process. 0 or a negative errno ----
 
@@ -59,28 +60,31 @@ class Dqm {
   // mutex() must be held. Flags and counters change at once; the device follows when
   // apply_holds() is called, once for any number of changes, if `changed` was set.
 
-  // One queue, or kPreemptAllQueues of the process, those it will create too. 0,
-  // kPreemptUnchanged, or -ENOENT: not on this GPU, -EOPNOTSUPP: its waves cannot be saved.
-  int hold(ProcessDevice& device, u32 queue_id, const Lease& lease, bool demote, bool* changed);
-  // Only what this lease holds. 0, kPreemptUnchanged, or -ENOENT.
-  int release(ProcessDevice& device, u32 queue_id, const Lease& lease, bool* changed);
-  // Everything the lease holds here, and its reservation.
-  void release_lease(const Lease& lease, bool* changed);
+  // One queue, or kPreemptAllQueues of the process, those it will create too; `type` is a
+  // PreemptType. 0, kPreemptUnchanged, or -ENOENT: not on this GPU, -EOPNOTSUPP: its waves cannot
+  // be saved, -ESTALE: the lease has expired.
+  int hold(ProcessDevice& device, u32 queue_id, const Lease& lease, u32 type, bool* changed);
+  // Only what this lease holds; `type` preempt_low: its mark instead. 0, kPreemptUnchanged, or
+  // -ENOENT.
+  int release(ProcessDevice& device, u32 queue_id, const Lease& lease, u32 type, bool* changed);
+  // Everything that the lease held here before this term of it, and its reservation.
+  void release_lease(const Lease& lease, u32 before_term, bool* changed);
   int apply_holds() { return execute(); }
 
-  // ---- slots kept free of queues of low priority (dqm_slots.cpp). mutex() must be held ----
+  // ---- slots kept free of low queues (dqm_slots.cpp). mutex() must be held ----
 
   struct Reservation {
     u32 slots = 0;  // 0: none
-    u32 low_priority = 0;
     u32 rotate_ms = 0;
   };
   // 0 ends it. -EINVAL: none would be left, -EBUSY: another lease has one.
   int reserve_slots(const Lease& lease, const Reservation& wanted);
 
   // The counts of GET_HQD_STATUS, and the queues of all processes. mutex() must be held.
-  void get_status(abi::HqdStatusArgs& counts, std::vector<QueuePtr>& queues) const;
+  void get_status(abi::QueueStatusArgs& counts, std::vector<QueuePtr>& queues) const;
   u32 holds_on(const Queue& queue) const;
+  // Named so by the lease that has the reservation.
+  bool is_low(const Queue& queue) const;
 
   // ---- scheduler reset ----
 
@@ -107,18 +111,22 @@ class Dqm {
   std::mutex& mutex() { return mutex_; }
 
  private:
-  // A queue is held while one of these covers it.
+  // A queue is held, or low for the lease's reservation, while one of these covers it.
   struct Hold {
     const Lease* lease;
     ProcessDevice* device;
     const Queue* queue;  // null: all queues of the process
+    bool is_low;
+    u32 term;  // of the lease
     bool covers(const Queue& other) const;
-    bool operator==(const Hold&) const = default;
+    bool is_same(const Hold& other) const;
   };
 
   int unmap();
   int map();
   int execute();
+  int execute_if(bool changes) { return changes || !patched_ ? execute() : 0; }
+  bool is_mapped(const ProcessDevice& device) const;
   void count(const Queue& queue, int delta);
   void register_device(ProcessDevice& device);
   void unregister_if_empty(ProcessDevice& device);
@@ -132,7 +140,7 @@ class Dqm {
   bool is_covered(const Queue& queue) const;
   void set_held(Queue& queue, bool held);
   bool update_held(Queue& queue);
-  bool update_held(const Hold& gone_or_new);
+  bool update_covered(const Hold& gone_or_new);
   int release_matching(const std::function<bool(const Hold&)>& matches, bool* changed);
   void forget_queue(Queue& queue);
 
@@ -147,6 +155,7 @@ class Dqm {
   Node& node_;
   WorkQueue& work_;
   const u64 timeout_ns_;
+  const bool patched_;
   std::function<void()> on_hang_;
 
   std::mutex mutex_;
@@ -164,7 +173,8 @@ class Dqm {
   std::list<Hold> holds_;
   Reservation reservation_;
   const Lease* reservation_owner_ = nullptr;
-  // The queues of low priority that could run: those that have a slot, and the others, who are next
+  u32 reservation_term_ = 0;
+  // The low queues that could run: those that have a slot, and the others, who are next
   // from the front.
   std::list<Queue*> slot_users_, slot_waiters_;
   bool rotate_now_ = false, is_rotation_due_ = false;

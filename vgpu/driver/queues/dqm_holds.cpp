@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "device/clock.h"
+#include "driver/preempt/leases.h"
 #include "driver/process.h"
 #include "driver/queues/dqm.h"
 
@@ -25,14 +26,23 @@ bool Dqm::Hold::covers(const Queue& other) const {
   return device == other.device && (!queue || queue == &other);
 }
 
-u32 Dqm::holds_on(const Queue& queue) const {
-  return static_cast<u32>(std::count_if(holds_.begin(), holds_.end(),
-                                        [&](const Hold& hold) { return hold.covers(queue); }));
+bool Dqm::Hold::is_same(const Hold& other) const {
+  return lease == other.lease && device == other.device && queue == other.queue &&
+         is_low == other.is_low;
 }
 
-bool Dqm::is_covered(const Queue& queue) const {
-  return std::any_of(holds_.begin(), holds_.end(),
-                     [&](const Hold& hold) { return hold.covers(queue); });
+u32 Dqm::holds_on(const Queue& queue) const {
+  return static_cast<u32>(std::count_if(holds_.begin(), holds_.end(), [&](const Hold& hold) {
+    return !hold.is_low && hold.covers(queue);
+  }));
+}
+
+bool Dqm::is_covered(const Queue& queue) const { return holds_on(queue) != 0; }
+
+bool Dqm::is_low(const Queue& queue) const {
+  return std::any_of(holds_.begin(), holds_.end(), [&](const Hold& hold) {
+    return hold.is_low && hold.lease == reservation_owner_ && hold.covers(queue);
+  });
 }
 
 // From the first held queue of a process to the last one: preempted_ms counts the time in between,
@@ -47,7 +57,7 @@ void Dqm::set_held(Queue& queue, bool held) {
     device.first_held_ns = device::now_ns();
     node_.smi.queue_eviction(device.process.pid, node_.gpu_id, abi::kEvictionPreempt);
   } else if (!held && --device.held_queues == 0) {
-    device.preempted_ms += (device::now_ns() - device.first_held_ns) / 1'000'000;
+    device.preempted_ms += (device::now_ns() - device.first_held_ns.exchange(0)) / 1'000'000;
     node_.smi.queue_restore(device.process.pid, node_.gpu_id);
   }
 }
@@ -67,8 +77,11 @@ bool Dqm::update_held(Queue& queue) {
   return true;
 }
 
-// After a record came or went: all queues it covers.
-bool Dqm::update_held(const Hold& gone_or_new) {
+// After a record came or went: all queues it covers. Who is low is decided anew with every change.
+bool Dqm::update_covered(const Hold& gone_or_new) {
+  if (gone_or_new.is_low) {
+    return gone_or_new.lease == reservation_owner_;
+  }
   bool changed = false;
   for (const QueuePtr& queue : gone_or_new.device->queues) {
     if (gone_or_new.covers(*queue)) {
@@ -78,25 +91,31 @@ bool Dqm::update_held(const Hold& gone_or_new) {
   return changed;
 }
 
-int Dqm::hold(ProcessDevice& device, u32 queue_id, const Lease& lease, bool demote, bool* changed) {
+int Dqm::hold(ProcessDevice& device, u32 queue_id, const Lease& lease, u32 type, bool* changed) {
   const bool all = queue_id == abi::kPreemptAllQueues;
   const Queue* queue = all ? nullptr : find_by_id(device, queue_id);
   if (device.is_terminated || (!all && !queue)) {
     return -ENOENT;
   }
-  const Hold wanted{&lease, &device, queue};
+  if (!lease.is_usable()) {
+    return -ESTALE;
+  }
+  const Hold wanted{&lease, &device, queue, type == abi::preempt_low, lease.term};
   const bool can_save = std::all_of(
       device.queues.begin(), device.queues.end(),
       [&](const QueuePtr& each) { return !wanted.covers(*each) || can_save_waves(*each); });
   // Demoting is for GPUs with MES, which these are not.
-  if (!can_save || demote) {
+  if (type == abi::preempt_demote || (type == abi::preempt_save && !can_save)) {
     return -EOPNOTSUPP;
   }
-  if (std::find(holds_.begin(), holds_.end(), wanted) != holds_.end()) {
+  const auto same = std::find_if(holds_.begin(), holds_.end(),
+                                 [&](const Hold& hold) { return hold.is_same(wanted); });
+  if (same != holds_.end()) {
+    same->term = wanted.term;  // an expiry before it does not release it any more
     return abi::kPreemptUnchanged;
   }
   holds_.push_back(wanted);
-  *changed |= update_held(wanted);
+  *changed |= update_covered(wanted);
   return 0;
 }
 
@@ -107,14 +126,14 @@ int Dqm::release_matching(const std::function<bool(const Hold&)>& matches, bool*
     if (matches(*current)) {
       const Hold gone = *current;
       holds_.erase(current);
-      *changed |= update_held(gone);
+      *changed |= update_covered(gone);
       result = 0;
     }
   }
   return result;
 }
 
-int Dqm::release(ProcessDevice& device, u32 queue_id, const Lease& lease, bool* changed) {
+int Dqm::release(ProcessDevice& device, u32 queue_id, const Lease& lease, u32 type, bool* changed) {
   const bool all = queue_id == abi::kPreemptAllQueues;
   const Queue* queue = all ? nullptr : find_by_id(device, queue_id);
   if (device.is_terminated || (!all && !queue)) {
@@ -123,14 +142,16 @@ int Dqm::release(ProcessDevice& device, u32 queue_id, const Lease& lease, bool* 
   // A queue that is held as one of all of its process stays so when it is named alone.
   return release_matching(
       [&](const Hold& hold) {
-        return hold.lease == &lease && hold.device == &device && (all || hold.queue == queue);
+        return hold.lease == &lease && hold.device == &device && (all || hold.queue == queue) &&
+               hold.is_low == (type == abi::preempt_low);
       },
       changed);
 }
 
-void Dqm::release_lease(const Lease& lease, bool* changed) {
-  release_matching([&](const Hold& hold) { return hold.lease == &lease; }, changed);
-  if (reservation_owner_ == &lease) {
+void Dqm::release_lease(const Lease& lease, u32 before_term, bool* changed) {
+  release_matching(
+      [&](const Hold& hold) { return hold.lease == &lease && hold.term < before_term; }, changed);
+  if (reservation_owner_ == &lease && reservation_term_ < before_term) {
     reservation_owner_ = nullptr;
     reservation_ = {};
     cancel_rotation();
@@ -146,11 +167,11 @@ void Dqm::forget_queue(Queue& queue) {
   slot_waiters_.remove(&queue);
 }
 
-void Dqm::get_status(abi::HqdStatusArgs& counts, std::vector<QueuePtr>& queues) const {
+void Dqm::get_status(abi::QueueStatusArgs& counts, std::vector<QueuePtr>& queues) const {
   for (const ProcessDevice* device : processes_) {
     queues.insert(queues.end(), device->queues.begin(), device->queues.end());
   }
-  counts.flags = sent_.active && sent_.chained ? abi::kHqdOversubscribed : 0;
+  counts.scheduler = sent_.active && sent_.chained ? abi::kSchedulerOversubscribed : 0;
   counts.num_slots = node_.config.hqds;
   counts.num_vmids = node_.config.vmids;
   counts.num_processes = static_cast<u32>(processes_.size());

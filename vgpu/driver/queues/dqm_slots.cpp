@@ -1,10 +1,12 @@
 // Slot reservation (kernel/patches 0005). The scheduler puts queues into slots as it likes, so
-// slots can only be kept free by not handing it too many queues: compute queues of low priority get
-// what is not reserved, the others wait and change places with them from time to time.
+// slots can only be kept free by not handing it too many queues: the compute queues that the lease
+// of the reservation has named low get what is not reserved, the others of them wait and change
+// places with those from time to time.
 #include <algorithm>
 #include <cerrno>
 
 #include "base/log.h"
+#include "driver/preempt/leases.h"
 #include "driver/process.h"
 #include "driver/queues/dqm.h"
 
@@ -25,8 +27,7 @@ void move_first_to_end(std::list<Queue*>& from, std::list<Queue*>& to) {
 
 bool Dqm::competes_for_slots(const Queue& queue) const {
   const bool wants_slot = queue.is_waiting ? queue.wants_slot() : queue.is_active;
-  return wants_slot && reservation_.slots && queue.is_compute() &&
-         queue.priority <= reservation_.low_priority;
+  return wants_slot && reservation_.slots && queue.is_compute() && is_low(queue);
 }
 
 void Dqm::admit(Queue& queue) {
@@ -51,7 +52,7 @@ void Dqm::withhold(Queue& queue) {
   }
 }
 
-// Queues that came, went or changed priority since the last time. A queue that is inactive for
+// Queues that came, went or were named low since the last time. A queue that is inactive for
 // another reason does not wait; when that is over it is active and found here.
 void Dqm::update_slot_lists() {
   for (const ProcessDevice* device : processes_) {
@@ -118,6 +119,9 @@ void Dqm::cancel_rotation() {
 }
 
 int Dqm::reserve_slots(const Lease& lease, const Reservation& wanted) {
+  if (wanted.slots && !lease.is_usable()) {
+    return -ESTALE;
+  }
   if (wanted.slots >= node_.config.hqds) {
     return -EINVAL;
   }
@@ -125,6 +129,7 @@ int Dqm::reserve_slots(const Lease& lease, const Reservation& wanted) {
     return -EBUSY;
   }
   reservation_owner_ = wanted.slots ? &lease : nullptr;
+  reservation_term_ = lease.term;
   reservation_ = wanted;
   cancel_rotation();  // set again below, for the new time
   return execute();

@@ -15,6 +15,7 @@ namespace {
 constexpr char kRunExamples[] = R"(Examples:
   gpreempt run --class online -- ./server
   gpreempt run --class offline --job resnet -- python train.py
+  gpreempt run --streams -- ./both            streams of high priority are online, of low offline
 
 The program runs unchanged: ROCr loads our agent into it, and the agent tells gpreemptd when it has
 work and stops its queues when told to. Without a daemon it runs as ever.)";
@@ -60,8 +61,9 @@ void add_run(CLI::App& app, Chosen& chosen, const std::vector<std::string>& prog
   const auto options = std::make_shared<RunOptions>();
   CLI::App& command = *app.add_subcommand("run", "Start a program that gpreemptd schedules");
   add_parsed(command, "--class", "CLASS", "offline, normal or online", options->work_class,
-             parse_class)
-      ->required();
+             parse_class);
+  command.add_flag("--streams", options->streams,
+                   "A HIP stream's priority is its class: high is online, low is offline");
   add_parsed(command, "--tag", "TAG", "A name to find its queues by", options->tag, parse_name);
   add_parsed(command, "--job", "JOB", "Programs of one job are stopped together", options->job,
              parse_name);
@@ -72,10 +74,14 @@ void add_run(CLI::App& app, Chosen& chosen, const std::vector<std::string>& prog
   command.footer(kRunExamples);
   command.callback([options, &chosen, &program] {
     chosen = [options, &program] {
+      const char* example = options->streams ? "--streams" : "--class offline";
+      if (!options->work_class && !options->streams) {
+        return report_usage("--class is required, or --streams",
+                            "gpreempt run --class offline -- PROGRAM ...");
+      }
       if (program.empty()) {
-        return report_usage(
-            "no program is given",
-            fmt::format("gpreempt run --class {} -- PROGRAM ...", name(options->work_class)));
+        return report_usage("no program is given",
+                            fmt::format("gpreempt run {} -- PROGRAM ...", example));
       }
       options->command = program;
       return run(std::move(*options));
