@@ -9,13 +9,13 @@ namespace gp {
 namespace {
 
 TEST(Parts, AProgramIsFoundBesideThisOne) {
-  const auto found = find_part(Part::program, "base_tests");
+  const auto found = find_part(PartKind::program, "base_tests");
   ASSERT_TRUE(found);
   EXPECT_EQ(*found, GPREEMPT_BIN_DIR "/base_tests");
 }
 
 TEST(Parts, WhatIsNotThereIsAnErrorWithItsName) {
-  const auto found = find_part(Part::helper, "gpreempt-nothing");
+  const auto found = find_part(PartKind::helper, "gpreempt-nothing");
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().code, ENOENT);
   EXPECT_NE(found.error().what.find("gpreempt-nothing"), std::string::npos);
@@ -23,7 +23,7 @@ TEST(Parts, WhatIsNotThereIsAnErrorWithItsName) {
 }
 
 TEST(Parts, OtherFoldersThanThoseOfTheKindAreNotLookedAt) {
-  EXPECT_FALSE(find_part(Part::example, "base_tests"));
+  EXPECT_FALSE(find_part(PartKind::example, "base_tests"));
 }
 
 }  // namespace

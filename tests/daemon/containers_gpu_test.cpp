@@ -104,16 +104,17 @@ TEST_F(GpuContainer, AProgramInsideWithoutAnAgentIsStoppedFromOutside) {
   EXPECT_TRUE(has_state(pid, "running"));
 }
 
+// For others in containers: what is inside has no say over the host (policy/owner.h).
 TEST_F(GpuContainer, AMarkMadeInsideCountsForTheProcessThatMadeIt) {
-  const auto training = offline();
+  const auto training = contained_puppet("offline");
   const auto server = contained(GPREEMPT_BIN_DIR "/scheduler_program", {});
   ASSERT_EQ(training->ask("launch"), "ok");
   ASSERT_TRUE(runs(*training));
   ASSERT_EQ(server->ask("begin"), "0");
-  EXPECT_TRUE(has_state(training->pid(), "stopped"));
+  EXPECT_TRUE(has_state(pid_in(*training), "stopped"));
   EXPECT_EQ(job_of(pid_in(*server))["class"], "online");
   ASSERT_EQ(server->ask("end"), "0");
-  EXPECT_TRUE(has_state(training->pid(), "running"));
+  EXPECT_TRUE(has_state(pid_in(*training), "running"));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
@@ -200,6 +201,14 @@ std::unique_ptr<Program> DaemonTest::offline(const Environment& more) {
                              {"GPREEMPT_CLASS", "offline"}};
   environment.insert(more.begin(), more.end());
   return puppet(environment);
+}
+
+std::chrono::nanoseconds DaemonTest::as_busy_as_this_is(std::chrono::nanoseconds idle) {
+  double load = 0;
+  const double cpus = std::max(1U, std::thread::hardware_concurrency());
+  const bool is_known = ::getloadavg(&load, 1) == 1;
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+      idle * std::max(1.0, is_known ? load / cpus : 4));
 }
 
 bool DaemonTest::runs(Program& puppet) { return puppet.ask("progress") == "ok"; }

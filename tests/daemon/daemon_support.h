@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/types.h>
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -80,6 +81,8 @@ class DaemonTest : public testing::Test {
   std::unique_ptr<Program> puppet(const Environment& environment);
   // One without an agent (tests/hip/mechanism_victim.hip): counts for as long as it lives.
   std::unique_ptr<Program> victim(const Words& options = {});
+  // On a machine that has more to do than CPUs everything takes as much longer.
+  static std::chrono::nanoseconds as_busy_as_this_is(std::chrono::nanoseconds on_an_idle_machine);
   static unsigned long value(Program& puppet) { return std::stoul(puppet.ask("value")); }
   static bool runs(Program& puppet);
   static bool stands_still(Program& puppet);

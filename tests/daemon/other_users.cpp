@@ -1,5 +1,6 @@
 #include "daemon/other_users.h"
 
+#include <fmt/format.h>
 #include <grp.h>
 #include <linux/sched.h>
 #include <sched.h>
@@ -12,6 +13,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 
 #include "base/socket.h"
 
@@ -35,6 +37,23 @@ void take_place(const Place& place) {
       (::setgroups(1, &place.group) != 0 || ::setgid(place.uid) != 0 || ::setuid(place.uid) != 0)) {
     ::_exit(1);
   }
+}
+
+// Where the kernel reads /proc/PID/environ: on the stack of the program that was started.
+bool have_environment_here(std::string_view text) {
+  constexpr int kBefore = 49;  // of the fields of /proc/PID/stat: env_start is the 50th
+  std::ifstream file("/proc/self/stat");
+  std::string word;
+  for (int field = 0; field < kBefore; ++field) {
+    file >> word;  // the command is a single word
+  }
+  u64 start = 0, end = 0;
+  if (!(file >> start >> end) || text.size() > end - start) {
+    return false;
+  }
+  std::memset(reinterpret_cast<void*>(start), 0, end - start);
+  std::memcpy(reinterpret_cast<void*>(start), text.data(), text.size());
+  return true;
 }
 
 }  // namespace
@@ -65,21 +84,29 @@ void Stranger::kill() {
   pid_ = 0;
 }
 
-// A command is the path of the daemon's socket, answered with a connection to it, or the number of
-// a user to become.
+// A command is the path of the daemon's socket, answered with a connection to it, the number of a
+// user to become, "namespace", or "environment" and one.
 void Stranger::obey(int commands) {
+  constexpr std::string_view kEnvironment = "environment ";
   std::vector<UniqueFd> connections;
-  u8 text[4096];
+  std::vector<u8> text(4096);
   for (;;) {
     const auto received = receive_message(commands, text);
     if (!received || received->size == 0) {
       ::_exit(0);
     }
-    const std::string command(reinterpret_cast<const char*>(text), received->size);
+    const std::string command(reinterpret_cast<const char*>(text.data()), received->size);
     u8 good = 0;
     if (!command.starts_with('/')) {
-      const auto uid = static_cast<uid_t>(std::stoul(command));
-      good = ::setresuid(uid, uid, uid) == 0;
+      if (command.starts_with(kEnvironment)) {
+        good = have_environment_here(std::string_view(command).substr(kEnvironment.size()));
+      } else if (command == "namespace") {
+        ::prctl(PR_SET_DUMPABLE, 1);  // its files in /proc are its own
+        good = ::unshare(CLONE_NEWUSER) == 0;
+      } else {
+        const auto uid = static_cast<uid_t>(std::stoul(command));
+        good = ::setresuid(uid, uid, uid) == 0;
+      }
       [[maybe_unused]] const auto sent = send_message(commands, {&good, 1});
       continue;
     }
@@ -92,13 +119,25 @@ void Stranger::obey(int commands) {
   }
 }
 
-void Stranger::become(uid_t uid) const {
-  const std::string command = std::to_string(uid);
+bool Stranger::tell(const std::string& command) const {
   u8 good = 0;
-  EXPECT_TRUE(
-      send_message(commands_.get(), {reinterpret_cast<const u8*>(command.data()), command.size()}));
-  EXPECT_TRUE(receive_message(commands_.get(), {&good, 1}));
-  EXPECT_EQ(good, 1);
+  return send_message(commands_.get(),
+                      {reinterpret_cast<const u8*>(command.data()), command.size()}) &&
+         receive_message(commands_.get(), {&good, 1}) && good == 1;
+}
+
+void Stranger::become(uid_t uid) const { EXPECT_TRUE(tell(std::to_string(uid))); }
+
+void Stranger::become_subordinate(uid_t uid) const {
+  ASSERT_TRUE(tell("namespace")) << "no user namespaces here";
+  std::ofstream map(fmt::format("/proc/{}/uid_map", pid_));
+  map << fmt::format("1 {} 1\n", uid) << std::flush;
+  ASSERT_TRUE(map.good());
+  become(1);
+}
+
+void Stranger::have_environment(const std::string& text) const {
+  ASSERT_TRUE(tell("environment " + text));
 }
 
 UniqueFd Stranger::connect(const std::string& socket) const {

@@ -44,10 +44,16 @@ class Stranger {
   }
   // Only root can become others.
   void become(uid_t uid) const;
+  // Makes a user namespace, as a container without root does, and becomes there the user whom the
+  // host calls `uid`.
+  void become_subordinate(uid_t uid) const;
+  // What /proc says of its environment from now on: no more than it was started with.
+  void have_environment(const std::string& text) const;
   void kill();
 
  private:
   [[noreturn]] static void obey(int commands);
+  bool tell(const std::string& command) const;
   pid_t pid_ = 0;
   UniqueFd commands_;
 };

@@ -201,14 +201,8 @@ class GpuRandom : public DaemonTest {
   }
 
   // A stop takes milliseconds when all are alive, and a mechanism that has failed is given a second
-  // chance after 200 ms (`retry`). More than a few seconds is somebody who waits for what is lost;
-  // on a machine that has more to do than CPUs, everything takes as much longer.
-  static Clock::duration longest_stop() {
-    double load = 0;
-    const double cpus = std::max(1U, std::thread::hardware_concurrency());
-    const bool known = ::getloadavg(&load, 1) == 1;
-    return std::chrono::duration_cast<Clock::duration>(5s * std::max(1.0, known ? load / cpus : 4));
-  }
+  // chance after 200 ms (`retry`). More than a few seconds is somebody who waits for what is lost.
+  static Clock::duration longest_stop() { return as_busy_as_this_is(5s); }
 
   void check() {
     EXPECT_TRUE(eventually([&] { return !gpu->has_stopped_queues(); }));

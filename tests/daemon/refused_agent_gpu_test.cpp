@@ -30,6 +30,16 @@ class GpuRefusedAgent : public DaemonTest {
     const auto job = job_of(program.pid());
     return job.contains("processes") ? job["processes"][0]["agent_refused"] : nlohmann::json();
   }
+  std::string doctor_of(const Program& program) const {
+    Program doctor(
+        {GPREEMPT_BIN_DIR "/gpreempt", "doctor", "--json", "--pid", std::to_string(program.pid())},
+        {{"GPREEMPT_SOCKET", socket()}});
+    std::string said;
+    for (std::string line = doctor.line(); !line.empty(); line = doctor.line()) {
+      said += line + "\n";
+    }
+    return said;
+  }
   std::string errors() const {
     std::ifstream in(error_file());
     return {std::istreambuf_iterator<char>(in), {}};
@@ -63,14 +73,22 @@ TEST_F(GpuRefusedAgent, IsExplainedByTheDoctor) {
   const auto offline = training();
   ASSERT_EQ(offline->ask("launch"), "ok");
   ASSERT_TRUE(eventually([&] { return refusal(*offline).is_string(); }));
-  Program doctor(
-      {GPREEMPT_BIN_DIR "/gpreempt", "doctor", "--json", "--pid", std::to_string(offline->pid())},
-      {{"GPREEMPT_SOCKET", socket()}});
-  std::string said;
-  for (std::string line = doctor.line(); !line.empty(); line = doctor.line()) {
-    said += line + "\n";
-  }
+  const std::string said = doctor_of(*offline);
   EXPECT_NE(said.find("\"agent refused: ROCr's tables"), std::string::npos) << said;
+}
+
+TEST_F(GpuRefusedAgent, ThatLooksForAnotherSocketIsExplainedByTheDoctor) {
+  start_daemon();
+  Program offline({GPREEMPT_HIP_DIR "/agent_puppet"},
+                  {{"HSA_TOOLS_LIB", kAgent}, {"GPREEMPT_SOCKET", directory() + "/nobody"}},
+                  error_file());
+  ASSERT_EQ(offline.line(), "ready");
+  ASSERT_EQ(offline.ask("launch"), "ok");
+  EXPECT_NE(doctor_of(offline).find("has not reached the daemon"), std::string::npos)
+      << doctor_of(offline);
+  stop_daemon();
+  EXPECT_NE(doctor_of(offline).find("no daemon answers"), std::string::npos) << doctor_of(offline);
+  EXPECT_EQ(offline.ask("finish"), "ok");
 }
 
 TEST_F(GpuRefusedAgent, CannotShareAPageAndSaysSo) {

@@ -102,6 +102,114 @@ TEST_F(Users, RootOfAContainerIsNotRootOfTheHost) {
   EXPECT_EQ(job_of(contained.pid())["may_preempt_others"], false);
 }
 
+// Its root can be any user there.
+TEST_F(Users, NobodyInAContainerJoinsAJobOfTheHost) {
+  start_daemon();
+  for (const uid_t uid : {uid_t{0}, kAlice}) {
+    const Stranger host({.uid = uid}), contained({.uid = uid, .own_pid_namespace = true});
+    ASSERT_EQ(host.ask(socket(), named("server")), 0);
+    ASSERT_EQ(contained.ask(socket(), named("server")), 0);
+    EXPECT_NE(job_of(host.pid())["id"], job_of(contained.pid())["id"]);
+    EXPECT_EQ(job_of(contained.pid())["may_preempt_others"], false);
+  }
+}
+
+// Nor by a user namespace that it makes as one of them.
+TEST_F(Users, AUserNamespaceWithinAContainerProvesNothing) {
+  start_daemon();
+  const Stranger host({.uid = kAlice}), own({.uid = kAlice});
+  const Stranger contained({.uid = kAlice, .own_pid_namespace = true});
+  own.become_subordinate(kAlice);
+  contained.become_subordinate(kAlice);
+  ASSERT_EQ(host.ask(socket(), named("server")), 0);
+  ASSERT_EQ(own.ask(socket(), named("server")), 0);
+  ASSERT_EQ(contained.ask(socket(), named("server")), 0);
+  EXPECT_EQ(job_of(contained.pid())["uid"], kAlice);
+  EXPECT_EQ(job_of(host.pid())["id"], job_of(own.pid())["id"]);
+  EXPECT_NE(job_of(host.pid())["id"], job_of(contained.pid())["id"]);
+}
+
+TEST_F(Users, WhatLimitsAUserLimitsTheirSubordinateUsers) {
+  start_daemon("[[access]]\nuid = 60001\nclasses = [\"offline\"]\n");
+  const Stranger subordinate({.uid = kAlice});
+  subordinate.become_subordinate(70'001);
+  wire::SetJob online;
+  online.work_class = wire::code_of(WorkClass::online);
+  ASSERT_EQ(subordinate.ask(socket(), online), 0);
+  EXPECT_EQ(job_of(subordinate.pid())["uid"], 70'001);
+  EXPECT_EQ(job_of(subordinate.pid())["class"], "offline");
+}
+
+TEST_F(Users, AnEntryOfNobodyLimitsEverybodyElse) {
+  start_daemon(
+      "[[access]]\nuid = 60001\nclasses = [\"online\"]\n[[access]]\nclasses = [\"offline\"]\n");
+  const Stranger alice({.uid = kAlice}), bob({.uid = kBob});
+  wire::SetJob online;
+  online.work_class = wire::code_of(WorkClass::online);
+  ASSERT_EQ(alice.ask(socket(), online), 0);
+  ASSERT_EQ(bob.ask(socket(), online), 0);
+  EXPECT_EQ(job_of(alice.pid())["class"], "online");
+  EXPECT_EQ(job_of(bob.pid())["class"], "offline");
+}
+
+TEST_F(Users, SubordinateUsersHaveTheirUsersConnectionsOnly) {
+  start_daemon("connections_per_user = 4\n");
+  const Stranger alice({.uid = kAlice}), subordinate({.uid = kAlice}), bob({.uid = kBob});
+  subordinate.become_subordinate(70'001);
+  std::vector<UniqueFd> connections;
+  for (int i = 0; i < 4; ++i) {
+    connections.push_back(alice.connect(socket()));
+    ASSERT_EQ(ask(connections.back(), named("one")), 0);
+  }
+  EXPECT_EQ(subordinate.ask(socket(), named("more")), ECONNRESET);
+  EXPECT_EQ(bob.ask(socket(), named("mine")), 0);
+}
+
+TEST_F(Users, ContainersTakeNoConnectionsFromEachOtherNorFromTheHost) {
+  start_daemon("connections_per_user = 4\n");
+  const Stranger host({.uid = 0}), one({.uid = 0, .own_pid_namespace = true});
+  const Stranger other({.uid = 0, .own_pid_namespace = true});
+  std::vector<UniqueFd> connections;
+  for (int i = 0; i < 4; ++i) {
+    connections.push_back(one.connect(socket()));
+    ASSERT_EQ(ask(connections.back(), named("one")), 0);
+  }
+  EXPECT_EQ(one.ask(socket(), named("one")), ECONNRESET);
+  EXPECT_EQ(other.ask(socket(), named("other")), 0);
+  EXPECT_EQ(host.ask(socket(), named("host's")), 0);
+}
+
+// Whichever of its users comes.
+TEST_F(Users, AContainerHasItsConnectionsOnly) {
+  start_daemon("connections_per_user = 4\n");
+  const Stranger alice({.uid = kAlice}), contained({.uid = 0, .own_pid_namespace = true});
+  std::vector<UniqueFd> connections;
+  for (int i = 0; i < 4; ++i) {
+    connections.push_back(contained.connect(socket()));
+    ASSERT_EQ(ask(connections.back(), named("one")), 0);
+  }
+  contained.become(kAlice);
+  EXPECT_EQ(contained.ask(socket(), named("more")), ECONNRESET);
+  EXPECT_EQ(alice.ask(socket(), named("hers")), 0);
+}
+
+// Nobody else's answers get long or slow by it.
+TEST_F(Users, OfTheManyIdleProcessesOfOneTheOldestAreForgotten) {
+  start_daemon();
+  const Stranger bob({.uid = kBob});
+  ASSERT_EQ(bob.ask(socket(), named("bob's")), 0);
+  std::vector<std::unique_ptr<Stranger>> crowd;
+  for (int i = 0; i < 300; ++i) {
+    crowd.push_back(std::make_unique<Stranger>(Place{.uid = kAlice}));
+    ASSERT_EQ(crowd.back()->ask(socket(), named(fmt::format("{}", i).c_str())), 0);
+  }
+  EXPECT_EQ(job_of(crowd.front()->pid())["job"], nullptr);
+  EXPECT_EQ(job_of(crowd.back()->pid())["job"], "299");
+  EXPECT_EQ(job_of(bob.pid())["job"], "bob's");
+  EXPECT_EQ(crowd.front()->ask(socket(), named("again")), 0);
+  EXPECT_EQ(job_of(crowd.front()->pid())["job"], "again");
+}
+
 TEST_F(Users, AGrantIsForContainersToo) {
   start_daemon("[[grant]]\nuid = 0\npreempt_others = true\n");
   const Stranger contained({.uid = 0, .own_pid_namespace = true});
@@ -148,6 +256,17 @@ TEST_F(Users, CannotTalkTheirWayOutOfARuleThatIsEnforced) {
   ASSERT_EQ(bob.ask(socket(), online), 0);
   EXPECT_EQ(job_of(bob.pid())["class"], "offline");
   EXPECT_LE(job_of(bob.pid())["priority"], 5);
+}
+
+TEST_F(Users, ATagIsAsLongAsAMessageHasItAtMost) {
+  start_daemon();
+  const Stranger process({.uid = 0});
+  const std::string tag = "offline-" + std::string(200, 'x');
+  process.have_environment("AMD_QUEUE_TAG=" + tag + std::string(1, '\0'));
+  ASSERT_EQ(process.ask(socket(), named("tagged")), 0);
+  EXPECT_TRUE(eventually([&] { return job_of(process.pid())["class"] == "offline"; }));
+  EXPECT_EQ(job_of(process.pid())["processes"][0]["tag"],
+            tag.substr(0, sizeof wire::SetJob::tag - 1));
 }
 
 TEST_F(Users, AGrantToAGroupIsForAllItsMembers) {

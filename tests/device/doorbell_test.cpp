@@ -68,7 +68,7 @@ TEST_F(DoorbellTest, WithoutUserfaultfdAStoreIsSeenByPolling) {
   ring(3, 7);
   EXPECT_TRUE(eventually([&] { return rings > 0; }));
   EXPECT_EQ(page->slot(3).load(), 7u);
-  EXPECT_TRUE(page->hot);
+  EXPECT_FALSE(page->hot);  // the watcher looks: the device needs not
 }
 
 TEST_F(DoorbellTest, ASlotWithANewQueueIsRungByTheValueItHadBefore) {
@@ -85,7 +85,7 @@ TEST_F(DoorbellTest, AColdPageReportsEachFirstStore) {
     GTEST_SKIP() << "userfaultfd is not available";
   }
   for (u64 i = 1; i <= 100; ++i) {
-    EXPECT_TRUE(watch.cool_down({Doorbell{page, 0}}));
+    watch.cool_down({Doorbell{page, 0}});
     ASSERT_FALSE(page->hot);
     const u32 before = rings;
     ring(5, i);  // blocks until the watcher has opened the page
@@ -133,12 +133,13 @@ TEST_F(DoorbellTest, APageThatAStoreHasOpenedStaysOpenUntilTheStoreHasLanded) {
     GTEST_SKIP() << "userfaultfd is not available";
   }
   const std::vector<Doorbell> doorbells = {{page, 0}};
-  ASSERT_TRUE(watch.cool_down(doorbells));
+  watch.cool_down(doorbells);
+  ASSERT_FALSE(page->hot);
   ring(7, page->slot(7).load());  // opens the page and changes nothing: a store yet to land
-  EXPECT_FALSE(watch.cool_down(doorbells));
+  watch.cool_down(doorbells);
   EXPECT_TRUE(page->hot);
   ring(5, 1);
-  EXPECT_TRUE(watch.cool_down(doorbells));
+  watch.cool_down(doorbells);
   EXPECT_FALSE(page->hot);
 }
 
@@ -147,10 +148,13 @@ TEST_F(DoorbellTest, APageIsNotKeptOpenForEverForAStoreThatNeverLands) {
     GTEST_SKIP() << "userfaultfd is not available";
   }
   const std::vector<Doorbell> doorbells = {{page, 0}};
-  ASSERT_TRUE(watch.cool_down(doorbells));
+  watch.cool_down(doorbells);
   ring(7, page->slot(7).load());
-  EXPECT_TRUE(eventually([&] { return watch.cool_down(doorbells); }));
-  EXPECT_FALSE(page->hot);
+  ASSERT_TRUE(page->hot);
+  EXPECT_TRUE(eventually([&] {
+    watch.cool_down(doorbells);
+    return !page->hot;
+  }));
 }
 
 TEST_F(DoorbellTest, ARemovedCallbackIsNotCalled) {

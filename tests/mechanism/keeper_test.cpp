@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <future>
 
 #include "mechanism/target_process.h"
 #include "mechanism_support.h"
@@ -103,6 +104,27 @@ TEST_P(Keeper, ThatIsKilledLeavesNothingStopped) {
   EXPECT_TRUE(all_run_again(victim.pid()));
   next_event(*controller);  // the lease has ended
   ASSERT_TRUE(succeeds(controller->stop({&target, 1}, lease_for(1h, wanted()))));
+  EXPECT_TRUE(victim.stands_still());
+}
+
+// That a keeper dies says nothing of its target: who asked for the stop may ask again.
+TEST_P(Keeper, ThatDiesDuringAStopIsNotTakenForItsTarget) {
+  Victim victim;
+  const auto controller = controller_with_keepers();
+  const Target target{victim.key(), {}};
+  ASSERT_TRUE(succeeds(controller->prepare(victim.key(), wanted())));
+  const pid_t keeper = keeper_of(victim);
+  ASSERT_EQ(::kill(keeper, SIGSTOP), 0);
+  auto stop = std::async(std::launch::async, [&] {
+    return controller->stop({&target, 1}, lease_for(1h, wanted()));
+  });
+  ASSERT_EQ(stop.wait_for(50ms), std::future_status::timeout);
+  ASSERT_EQ(::kill(keeper, SIGKILL), 0);
+  const auto stopped = stop.get();
+  if (!stopped) {  // else the request came after the death
+    EXPECT_EQ(stopped.error().code, ECONNRESET);
+    ASSERT_TRUE(succeeds(controller->stop({&target, 1}, lease_for(1h, wanted()))));
+  }
   EXPECT_TRUE(victim.stands_still());
 }
 

@@ -28,6 +28,14 @@ version=$("$tree/bin/gpreempt" version | cut -d ' ' -f 2)
 sed "s/VERSION/$version/" "$here/release_files.txt" | diff - "$scratch/files" ||
   fail "the tree is not what release_files.txt lists"
 
+# Every page that a page leads to is there.
+(cd "$tree" && for page in README.md docs/*.md; do
+  grep -oE '\]\([^):#]+\.md' "$page" | cut -c 3- | sort -u | while read -r link; do
+    [[ -f $(realpath -ms "$(dirname "$page")/$link") ]] || echo "$page leads to $link"
+  done || true
+done) > "$scratch/said"
+[[ ! -s $scratch/said ]] || fail "$(< "$scratch/said")"
+
 # The check finds what it is for.
 mkdir "$scratch/newer"
 refused 1 'no programs' "$source/packaging/release/check-portable" "$scratch/newer"

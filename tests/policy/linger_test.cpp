@@ -104,6 +104,28 @@ TEST(Linger, LeavesWorkStoppedThroughGapsThatAreShorterThanStopsTake) {
   EXPECT_GE(linger.planned().ns, 5 * kMs);
 }
 
+// As llama-server's: fifty short gaps per answer, and in every second answer one that is ten times
+// as long.
+TEST(Linger, SpansGapsThatAreRareWithinARequest) {
+  std::vector<u64> gaps_ns;
+  for (u32 request = 0; request < 40; ++request) {
+    for (u32 i = 0; i < 50; ++i) {
+      gaps_ns.push_back(i == 17 && request % 2 == 0 ? 2500'000 : 250'000);
+    }
+    gaps_ns.push_back(350 * kMs);
+  }
+  Linger linger;
+  live(linger, gaps_ns, kDefaults);
+  u32 starts = 0;  // in the next answers
+  for (const u64 gap_ns : gaps_ns) {
+    linger.plan(kDefaults, kCost);
+    starts += gap_ns > linger.planned().ns;
+    linger.gap_ended(gap_ns);
+  }
+  EXPECT_EQ(starts, 40U);
+  EXPECT_LT(linger.planned().ns, kPriceNs);
+}
+
 TEST(Linger, ForgetsWhatAProgramDidBefore) {
   Linger linger;
   live(linger, std::vector<u64>(2000, 200 * kMs), kDefaults);
@@ -206,17 +228,26 @@ RC_GTEST_PROP(TheGaps, AreCountedWithinAnEighthOfTheirLength, ()) {
   RC_ASSERT(counted_ns <= gap_ns + gap_ns / 8 + 1000);
 }
 
-// The linger that is found is the cheapest of all that could be.
-RC_GTEST_PROP(TheGaps, HaveNoCheaperLingerThanTheOneFound, ()) {
+// The linger that is found costs at most a tenth more than any other that could be, and no longer
+// one that just spans a gap does so, too.
+RC_GTEST_PROP(TheGaps, HaveNoLingerThatIsMuchCheaperThanTheOneFoundNorALongerOneAsCheap, ()) {
   const auto gaps_us = *rc::gen::container<std::vector<u64>>(rc::gen::inRange<u64>(1, 60'000));
   GapCounts gaps;
   for (const u64 gap_us : gaps_us) {
     gaps.add(gap_us * 1000);
   }
   const u64 price_ns = *rc::gen::inRange<u64>(1, 50'000) * 1000;
-  const u64 found_ns = gaps.cheapest_linger_ns(0, 50 * kMs, price_ns);
+  const u64 found_ns = gaps.patient_linger_ns(0, 50 * kMs, price_ns);
   const u64 other_ns = *rc::gen::inRange<u64>(0, 50'000) * 1000;
-  RC_ASSERT(gaps.cost_ns(found_ns, price_ns) <= gaps.cost_ns(other_ns, price_ns));
+  const u64 lowest_ns = gaps.lowest_cost_ns(0, 50 * kMs, price_ns);
+  RC_ASSERT(lowest_ns <= gaps.cost_ns(other_ns, price_ns));
+  RC_ASSERT(gaps.cost_ns(found_ns, price_ns) <= lowest_ns + lowest_ns / 10);
+  for (u64 q = 0; q <= 100; ++q) {
+    const u64 gap_ns = gaps.quantile_ns(static_cast<double>(q) / 100).value_or(0);
+    if (gap_ns > found_ns && gap_ns <= 50 * kMs) {
+      RC_ASSERT(gaps.cost_ns(gap_ns, price_ns) > lowest_ns + lowest_ns / 10);
+    }
+  }
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ JobView some_job(JobId id) {
   job.id = id;
   job.work_class = *rc::gen::element(WorkClass::offline, WorkClass::normal, WorkClass::online);
   job.priority = *rc::gen::inRange<u32>(0, 16);
-  job.owner = *rc::gen::inRange<uid_t>(0, 2);
+  job.owner = {*rc::gen::inRange<uid_t>(0, 2), *rc::gen::arbitrary<bool>()};
   job.governs_others = *rc::gen::arbitrary<bool>();
   job.nodes = *rc::gen::element(std::vector<u32>{1}, std::vector<u32>{2}, std::vector<u32>{1, 2},
                                 std::vector<u32>{});
@@ -130,7 +130,7 @@ RC_GTEST_PROP(EveryPolicy, StopsOnlyForBusyWorkThatMayStopIt, ()) {
       const bool wanted =
           std::any_of(view.jobs.begin(), view.jobs.end(), [&](const JobView& other) {
             return other.id != job.id && other.busy == true &&
-                   (other.owner == job.owner || other.governs_others);
+                   (may_act_on(other.owner, job.owner) || other.governs_others);
           });
       RC_ASSERT(!contains(made.stop, job.id) || wanted);
     }

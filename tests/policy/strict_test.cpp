@@ -23,6 +23,14 @@ TEST(Strict, HasNothingToDoWhileAllAreWhatTheyShouldBe) {
   EXPECT_TRUE(nothing(view(10, {online(1), in_state(offline(2), JobState::starting, 5)})));
 }
 
+TEST(Strict, StartsWhatOnlineWorkWaitsFor) {
+  JobView awaited = stopped(offline(2), 5);
+  awaited.awaited = true;
+  const Decision decision = strict(view(10, {busy(online(1), 5), awaited}), kDefaults);
+  EXPECT_EQ(decision.start, Jobs{2});
+  EXPECT_TRUE(decision.stop.empty());
+}
+
 TEST(Strict, TakesBackAStartThatIsUnderWay) {
   const JobView starting = in_state(offline(2), JobState::starting, 9);
   EXPECT_EQ(strict(view(10, {busy(online(1), 10), starting}), kDefaults).stop, Jobs{2});
@@ -77,12 +85,24 @@ TEST(Strict, WaitsForOnlineWorkThatMakesProgress) {
 
 TEST(Strict, LeavesJobsOfOthersAloneUnlessItMayGovernThem) {
   JobView mine = busy(online(1), 10);
-  mine.owner = 1000;
+  mine.owner.uid = 1000;
   JobView theirs = offline(2);
-  theirs.owner = 1001;
+  theirs.owner.uid = 1001;
   EXPECT_TRUE(strict(view(10, {mine, theirs}), kDefaults).stop.empty());
   mine.governs_others = true;
   EXPECT_EQ(strict(view(10, {mine, theirs}), kDefaults).stop, Jobs{2});
+}
+
+// In a container without a user namespace of its own everybody can be anybody.
+TEST(Strict, WhoMayBeAnImpostorStopsOnlyThoseWhoMayBeToo) {
+  JobView claimant = busy(online(1), 10), victim = offline(2);
+  claimant.owner = {1000, false};
+  victim.owner = {1000, true};
+  EXPECT_TRUE(strict(view(10, {claimant, victim}), kDefaults).stop.empty());
+  victim.owner.is_certain = false;
+  EXPECT_EQ(strict(view(10, {claimant, victim}), kDefaults).stop, Jobs{2});
+  claimant.owner.is_certain = true;
+  EXPECT_EQ(strict(view(10, {claimant, victim}), kDefaults).stop, Jobs{2});
 }
 
 TEST(Strict, LetsAJobRunBetweenTwoStops) {

@@ -120,6 +120,10 @@ BatchWay batch_way() {
   return way;
 }
 
+LingerRun linger_run() {
+  return {text(), maybe_number(), maybe_number(), maybe_number(), maybe_number(), flag()};
+}
+
 ReservedRun reserved_run() {
   return {*rc::gen::arbitrary<u32>(), maybe_number(), maybe_number(), maybe_number()};
 }
@@ -140,6 +144,7 @@ Results any_results() {
     results.reservation = {*rc::gen::arbitrary<u32>(), *rc::gen::arbitrary<u32>(),
                            some(3, reserved_run), text()};
   }
+  results.lingers = some(4, linger_run);
   return results;
 }
 

@@ -42,8 +42,17 @@ TEST(Batching, WhatWasNotComparedIsNotShown) {
   Results results = demo_results();
   results.batching.reset();
   results.reservation.reset();
-  EXPECT_EQ(batching_comparison(results) + reservation_comparison(results) + tier_table(results),
+  results.lingers.clear();
+  EXPECT_EQ(batching_comparison(results) + reservation_comparison(results) +
+                linger_comparison(results) + tier_table(results),
             "");
+}
+
+TEST(Lingers, AreComparedWithTheBestFixedOneAndWithAJobThatIsNeverStarted) {
+  const std::string markup = linger_comparison(demo_results());
+  EXPECT_TRUE(contains(markup, "fixed at 20 ms (the best fixed)")) << markup;
+  EXPECT_TRUE(contains(markup, "never over")) << markup;
+  EXPECT_TRUE(contains(markup, "97 %")) << markup;
 }
 
 TEST(Reservation, IsComparedWithNone) {

@@ -136,6 +136,10 @@ Results demo_results() {
   results.schemes.front().low_over_high = 1.6;
   results.batching = batching();
   results.reservation = reservation();
+  results.lingers = {{kLearnt, 91, 120, 1, 0.97, false},
+                     {"fixed at 2 ms", 105, 180, 6.5, 0.99, false},
+                     {"fixed at 20 ms", 90, 118, 1, 0.93, true},
+                     {kNeverOver, 88, 115, 0, std::nullopt, false}};
   return results;
 }
 

@@ -65,6 +65,7 @@ TEST(ResultsJson, AFileOfAnOlderVersionLacksWhatThatDidNotMeasure) {
   json older = small();
   older.erase("batching");
   older.erase("reservation");
+  older.erase("lingers");
   older["schemes"][0].erase("low_over_high");
   older["phases"][0].erase("rounds");
   const Result<Results> read = from_json(older.dump());

@@ -79,6 +79,42 @@ TEST(Failure, OfAllMechanismsIsNotForEverIfNobodyWaitsForThem) {
   EXPECT_TRUE(world.stopped(world.training));
 }
 
+// Online work has ended before the answer comes. What is thought to be starting is never stopped.
+TEST(Failure, OfAStopThatNobodyWantsAnyMoreLeavesTheJobRunning) {
+  for (const bool answers : {true, false}) {
+    World world;
+    const ProcessId server = world.online();
+    ProcessFacts facts;
+    facts.work_class = WorkClass::offline;
+    facts.class_source = ClassSource::environment;
+    const Mechanism only = answers ? Mechanism::debugger : Mechanism::self_debug;
+    const ProcessId training =
+        world.add(facts, answers ? MechanismSet{} : MechanismSet{Mechanism::self_debug});
+    world.run_for(10 * kMs);
+    World::Model& model = world.of(training);
+    model.takes_ns = 500 * kMs;
+    model.silent = !answers;
+    for (const MechanismInfo& info : kMechanisms) {
+      model.refuses[info.mechanism] = info.mechanism == only ? ECONNRESET : EPERM;
+    }
+    world.set_busy(server, true);
+    world.run_for(5 * kMs);
+    ASSERT_EQ(world.job(training).state, "stopping");
+    world.set_busy(server, false);
+    world.run_for(100 * kMs);
+    ASSERT_EQ(world.job(training).state, "starting");
+    world.run_for(1500 * kMs);
+    EXPECT_EQ(world.job(training).state, "running");
+    model.refuses.clear();
+    model.silent = false;
+    model.takes_ns = 1 * kMs;
+    world.run_for(2 * Settings{}.retry_ns);
+    world.set_busy(server, true);
+    world.run_for(10 * kMs);
+    EXPECT_TRUE(world.stopped(training)) << "the failure was taken for one that does not pass";
+  }
+}
+
 TEST(Failure, OfOneProcessStartsTheRestOfItsJob) {
   World world;
   const ProcessId server = world.online();

@@ -90,7 +90,7 @@ ProcessId Life::some_process() {
   facts.work_class = kClasses[below(3)];
   facts.class_source = ClassSource::run_command;
   facts.priority = below(16);
-  facts.uid = below(2);
+  facts.owner.uid = below(2);
   facts.governs_others = below(2) != 0;
   facts.job = below(3) == 0 ? "together" : "";
   if (below(3) == 0) {

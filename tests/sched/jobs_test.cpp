@@ -43,8 +43,17 @@ TEST(Job, OfOneUserIsNotJoinedByAnother) {
   World world;
   ProcessFacts mine, theirs;
   mine.job = theirs.job = "train";
-  mine.uid = 1000;
-  theirs.uid = 1001;
+  mine.owner.uid = 1000;
+  theirs.owner.uid = 1001;
+  EXPECT_NE(world.job(world.add(mine, MechanismSet(Mechanism::self_debug))).id,
+            world.job(world.add(theirs, MechanismSet(Mechanism::self_debug))).id);
+}
+
+TEST(Job, IsNotJoinedByOneWhoMayBeAnImpostor) {
+  World world;
+  ProcessFacts mine, theirs;
+  mine.job = theirs.job = "train";
+  theirs.owner.is_certain = false;
   EXPECT_NE(world.job(world.add(mine, MechanismSet(Mechanism::self_debug))).id,
             world.job(world.add(theirs, MechanismSet(Mechanism::self_debug))).id);
 }

@@ -77,10 +77,13 @@ TEST(Room, IsGivenBackWhenTheOnlineJobHasGone) {
 
 TEST(Room, IsMadeForTheSameUserOrByGrantOnly) {
   RoomJob online = online_with(2);
-  online.owner = 7;
+  online.owner.uid = 7;
   EXPECT_TRUE(make_room(view_of({online, idle_with(2, 6, 5 * kSecond)})).stop.empty());
   online.governs_others = true;
   EXPECT_EQ(make_room(view_of({online, idle_with(2, 6, 5 * kSecond)})).stop, Ids{2});
+  online.governs_others = false;
+  online.owner = {0, false};  // of a container
+  EXPECT_TRUE(make_room(view_of({online, idle_with(2, 6, 5 * kSecond)})).stop.empty());
 }
 
 // ---- what always holds ----

@@ -37,13 +37,13 @@ class Endings : public Verify {
     Verify::TearDown();
   }
 
-  // Verify in the middle of stopping its own programs.
-  Child begun() const {
-    Words all = with({"sh", "-c", "exec \"$0\" \"$@\" 2>&1"},
-                     with(vgpu({"exec", "shared", "--"}),
-                          words({"--yes", "--rounds", "1000", "--step", "mechanisms"})));
+  // Verify in the middle of a step that stops its own programs.
+  Child begun(const std::string& step, const Words& more) const {
+    Words all =
+        with({"sh", "-c", "exec \"$0\" \"$@\" 2>&1"},
+             with(vgpu({"exec", "shared", "--"}), words(with({"--yes", "--step", step}, more))));
     Child child(all);
-    EXPECT_NE(child.read_until("mechanisms: ").find("mechanisms: "), std::string::npos);
+    EXPECT_NE(child.read_until(step + ": ").find(step + ": "), std::string::npos);
     EXPECT_TRUE(eventually([] { return stopped_queues() > 0; }));
     return child;
   }
@@ -70,15 +70,47 @@ class Endings : public Verify {
   std::vector<std::pair<pid_t, std::string>> before_;
 };
 
-TEST_F(Endings, ByCtrlC) {
-  Child child = begun();
+TEST_F(Endings, ByCtrlCKeepWhatWasMeasured) {
+  Child child = begun("mechanisms", {"--rounds", "1000"});
   child.signal(SIGINT);
-  EXPECT_NE(child.wait().status, 0);
+  const Outcome outcome = child.wait();
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_NE(outcome.out.find("verify was interrupted in the step mechanisms"), std::string::npos)
+      << outcome.out;
   expect_only_the_bystander_is_left();
+  expect_met("program", "exact results");
+  const auto rest = find("mechanisms", "the rest of this step");
+  ASSERT_FALSE(rest.empty());
+  EXPECT_EQ(rest.front().at("unjudged"), "skipped");
+  for (const char* file : {"results.json", "report.html", "verify.txt"}) {
+    const Outcome kept = vgpu::server::run(
+        {"tar", "-xzOf", output() + ".tar.gz", "--wildcards", std::string("*/") + file});
+    EXPECT_TRUE(kept.out.find("nterrupted") != std::string::npos &&
+                kept.out.find("in the step mechanisms") != std::string::npos)
+        << file;
+  }
+}
+
+// Whoever ends a night's run in the morning has the night.
+TEST_F(Endings, OfASoakKeepItsNumbers) {
+  Child child = begun("soak", {"--rounds", "1", "--soak", "4h"});
+  // Before it, and while it warms up, there are fewer stops than that.
+  for (int stops = 0; stops < 12; ++stops) {
+    EXPECT_TRUE(eventually([] { return stopped_queues() == 0; }));
+    EXPECT_TRUE(eventually([] { return stopped_queues() > 0; }));
+  }
+  child.signal(SIGINT);
+  EXPECT_EQ(child.wait().status, 1);
+  expect_only_the_bystander_is_left();
+  expect_met("soak", "wrong results");
+  expect_met("soak", "stops of offline");
+  const auto p99 = find("soak", "online p99");
+  ASSERT_FALSE(p99.empty());
+  EXPECT_FALSE(p99.front().at("value").is_null());
 }
 
 TEST_F(Endings, ByKillMinusNine) {
-  Child child = begun();
+  Child child = begun("mechanisms", {"--rounds", "1000"});
   child.signal(SIGKILL);
   child.wait();
   expect_only_the_bystander_is_left();

@@ -178,7 +178,7 @@ void DoorbellWatch::attach_userfaultfd(const std::shared_ptr<DoorbellPage>& page
       Watched& watched = **found;
       watched.uffd = std::move(uffd);
       watched.client_va = client_va;
-      page->hot.store(true, std::memory_order_relaxed);
+      page->hot.store(true);
       // Cold from the start: the device may be asleep, and nobody polls this page any more.
       impl_->cool(watched, page->bytes_);
     }
@@ -189,34 +189,26 @@ void DoorbellWatch::attach_userfaultfd(const std::shared_ptr<DoorbellPage>& page
 
 // Called with the mutex held.
 void DoorbellWatch::Impl::cool(Watched& watched, u64 bytes) {
-  if (!watched.uffd || !watched.page->hot.load(std::memory_order_relaxed)) {
+  if (!watched.uffd || !watched.page->hot.load()) {
     return;
   }
-  if (write_protect(watched, bytes, true)) {
-    watched.page->hot.store(false, std::memory_order_relaxed);
-  } else {
+  if (!write_protect(watched, bytes, true)) {
     watched.uffd.reset();  // polled from here on, until the page is removed or attached again
     notify();
   }
+  watched.page->hot.store(false);
 }
 
-bool DoorbellWatch::cool_down(const std::vector<Doorbell>& doorbells) {
+void DoorbellWatch::cool_down(const std::vector<Doorbell>& doorbells) {
   std::lock_guard lock(impl_->mutex);
-  bool all_cold = true;
   for (const auto& watched : impl_->pages) {
     const bool wanted = std::any_of(doorbells.begin(), doorbells.end(), [&](const Doorbell& bell) {
       return bell.page == watched->page;
     });
-    if (!wanted) {
-      continue;
-    }
-    if (store_under_way(*watched)) {
-      all_cold = false;
-    } else {
+    if (wanted && !store_under_way(*watched)) {
       impl_->cool(*watched, watched->page->bytes_);
     }
   }
-  return all_cold;
 }
 
 bool DoorbellWatch::Impl::anything_polled() {
@@ -297,9 +289,10 @@ bool DoorbellWatch::Impl::look_at_events(const std::vector<pollfd>& fds) {
         look_at_slots(*watched);
         watched->store_until_ns = now_ns() + kLongestStoreNs;
       }
-      watched->page->hot.store(true, std::memory_order_relaxed);
+      watched->page->hot.store(true);
       if (!write_protect(*watched, watched->page->bytes_, false) || gone) {
-        watched->uffd.reset();  // the client is gone or has unmapped the page
+        watched->uffd.reset();  // the client is gone or has unmapped the page: polled from here on
+        watched->page->hot.store(false);
       }
     }
   }

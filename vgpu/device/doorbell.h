@@ -31,8 +31,9 @@ class DoorbellPage {
   std::atomic<u64>& slot(u32 index) { return slots_[index]; }
   u32 slot_count() const { return static_cast<u32>(bytes_ / sizeof(u64)); }
 
-  // Set by DoorbellWatch. True while the client can store without a fault.
-  std::atomic<bool> hot{true};
+  // Set by DoorbellWatch, before the page opens and after it has closed. True while the client can
+  // store without a fault and the watcher does not look: the device has to.
+  std::atomic<bool> hot{false};
 
  private:
   friend class DoorbellWatch;
@@ -66,9 +67,9 @@ class DoorbellWatch {
   void attach_userfaultfd(const std::shared_ptr<DoorbellPage>& page, UniqueFd uffd, u64 client_va);
 
   // The device has seen nothing rung for a while: let the pages of these doorbells become cold. The
-  // caller must look at the slots once more afterwards: a store may have come just before. False:
-  // a page stays hot for a store that is under way; the caller looks, and tries again, later.
-  bool cool_down(const std::vector<Doorbell>& doorbells);
+  // caller must look at the slots once more afterwards: a store may have come just before. A page
+  // stays hot for a store that is under way; the caller looks, and tries again, later.
+  void cool_down(const std::vector<Doorbell>& doorbells);
 
   struct Impl;
 

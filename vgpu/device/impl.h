@@ -119,6 +119,7 @@ class Gpu::Impl {
   void idle(Worker& self, Lock& lock);
   void spin(Worker& self, Lock& lock);
   void cool_doorbells(Lock& lock);
+  bool doorbells_open() const;
   bool all_asleep() const;
   void nap(Lock& lock);
   void sleep(Lock& lock);
@@ -253,8 +254,7 @@ class Gpu::Impl {
   u32 sleepers_ = 0;
   u64 awake_until_ = 0;  // ns; no sleeping before
   bool cooled_ = false;
-  bool store_under_way_ = false;  // a page could not be cooled (doorbell.h): nobody will wake us
-  u32 idle_slices_ = 0;           // in a row, in which all waves slept
+  u32 idle_slices_ = 0;  // in a row, in which all waves slept
   u64 nap_ns_ = 0;
   u64 poll_delay_ = 0;  // ns; back-off of the timed sleep
   std::atomic<u64> kicks_{0};

@@ -388,7 +388,7 @@ u64 Gpu::Impl::next_timer(u64 now) {
     }
   }
   const auto with_work = [&](const MqdPtr& mqd) { return has_work(*mqd->execution); };
-  if (store_under_way_ || std::any_of(waiting_.begin(), waiting_.end(), with_work)) {
+  if (doorbells_open() || std::any_of(waiting_.begin(), waiting_.end(), with_work)) {
     at(now + poll_delay_);  // waiting: its turn comes even if what is mapped only waits
   }
   return timer;

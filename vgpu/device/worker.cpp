@@ -208,10 +208,17 @@ void Gpu::Impl::cool_doorbells(Lock& lock) {
   cooled_ = true;
   const auto doorbells = listed_doorbells_;
   lock.unlock();
-  const bool all_cold = doorbells_.cool_down(*doorbells);
+  doorbells_.cool_down(*doorbells);
   lock.lock();
-  store_under_way_ = !all_cold;
   looked_at_ = 0;
+}
+
+// A page is open and nobody but the device looks at it: no store into it will wake a worker. Asked
+// each time, not remembered: two workers may cool the pages at once, and what the slower one found
+// out may be no longer true when it gets the lock.
+bool Gpu::Impl::doorbells_open() const {
+  return std::any_of(listed_doorbells_->begin(), listed_doorbells_->end(),
+                     [](const Doorbell& bell) { return bell.page->hot.load(); });
 }
 
 // Every resident wave has had a turn and found nothing to do but sleep: they wait for the host.
@@ -240,7 +247,7 @@ void Gpu::Impl::sleep(Lock& lock) {
     poll_delay_ = std::min(poll_delay_ * 2, kLongestPollNs);
     work_.wait_for(lock, std::chrono::nanoseconds(timer > now ? timer - now : 1));
     timer_taken_ = false;
-    if (store_under_way_) {
+    if (doorbells_open()) {
       cooled_ = false;  // to be tried again, if it has not been rung
     }
   }

@@ -14,12 +14,12 @@ namespace fs = std::filesystem;
 
 // From the root of an installation, or of a build. Packages have other folders for libraries than
 // the archive, and the program is the same.
-std::vector<const char*> folders_of(Part part) {
+std::vector<const char*> folders_of(PartKind part) {
   switch (part) {
-    case Part::program: return {"bin", GPREEMPT_SBINDIR, "sbin"};
-    case Part::helper: return {GPREEMPT_HELPERS_DIR, "libexec/gpreempt", "bin"};
-    case Part::example: return {GPREEMPT_HELPERS_DIR, "libexec/gpreempt", "examples"};
-    case Part::library:
+    case PartKind::program: return {"bin", GPREEMPT_SBINDIR, "sbin"};
+    case PartKind::helper: return {GPREEMPT_HELPERS_DIR, "libexec/gpreempt", "bin"};
+    case PartKind::example: return {GPREEMPT_HELPERS_DIR, "libexec/gpreempt", "examples"};
+    case PartKind::library:
       return {GPREEMPT_LIBRARIES_DIR, "lib/gpreempt", "lib64/gpreempt",
               "lib/x86_64-linux-gnu/gpreempt", "lib"};
   }
@@ -56,7 +56,7 @@ std::vector<fs::path> roots() {
 
 }  // namespace
 
-Result<std::string> find_part(Part part, const std::string& name) {
+Result<std::string> find_part(PartKind part, const std::string& name) {
   for (const fs::path& root : roots()) {
     for (const char* folder : folders_of(part)) {
       const fs::path candidate = root / folder / name;

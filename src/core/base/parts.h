@@ -8,7 +8,7 @@
 
 namespace gp {
 
-enum class Part {
+enum class PartKind {
   program,  // that people call: gpreempt, gpreemptd, vgpu
   helper,   // that programs call: gpreempt-keeper
   example,  // server, trainer
@@ -17,6 +17,6 @@ enum class Part {
 
 // The path of a part, from where this program, or the library with this code in it, lies. ENOENT:
 // it is nowhere there.
-Result<std::string> find_part(Part part, const std::string& name);
+Result<std::string> find_part(PartKind part, const std::string& name);
 
 }  // namespace gp

@@ -37,6 +37,8 @@ class [[nodiscard]] Result {
   explicit operator bool() const { return state_.index() == 0; }
   T& operator*() { return std::get<0>(state_); }
   const T& operator*() const { return std::get<0>(state_); }
+  // Unlike std::move() it may be left unused, as TRY is where only the error matters.
+  T take() { return std::move(**this); }
   T* operator->() { return &std::get<0>(state_); }
   const T* operator->() const { return &std::get<0>(state_); }
   Error& error() { return std::get<1>(state_); }
@@ -59,5 +61,5 @@ inline Status ok() { return Unit{}; }
     auto try_result_ = (expr);               \
     if (!try_result_)                        \
       return std::move(try_result_.error()); \
-    std::move(*try_result_);                 \
+    try_result_.take();                      \
   })

@@ -157,6 +157,12 @@ void classify(Process& process, const ClassConfig& config, std::optional<std::st
   }
 }
 
+std::optional<WorkClass> enforced_class(const Process& process, const ClassConfig& config,
+                                        std::string_view cgroup) {
+  const auto verdict = by_rules(process, config, cgroup, true);
+  return verdict ? std::optional(verdict->work_class) : std::nullopt;
+}
+
 Result<ClassConfig> class_config_from_environment() {
   ClassConfig config;
   config.online_from = TRY(threshold("GPREEMPT_ONLINE_PRIORITY", config.online_from));

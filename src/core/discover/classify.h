@@ -28,4 +28,8 @@ WorkClass class_of_priority(const ClassConfig& config, u32 priority);
 void classify(Process& process, const ClassConfig& config, std::optional<std::string_view> environ,
               std::string_view cgroup, std::vector<std::string>& warnings);
 
+// What a rule with `enforce` says, which is stronger than all of them.
+std::optional<WorkClass> enforced_class(const Process& process, const ClassConfig& config,
+                                        std::string_view cgroup);
+
 }  // namespace gp::discover

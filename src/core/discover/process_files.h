@@ -36,8 +36,8 @@ std::optional<std::string_view> find_variable(std::string_view environ, std::str
 // /proc/<pid>/cmdline as one printable line.
 std::string printable_command(std::string_view cmdline);
 
-// Of what a process may have made long, so much is read: the daemon's loop does it, and a quarter
-// of a megabyte takes it less than a millisecond.
+// Of what a process may have made long, so much is read: a quarter of a megabyte takes less than a
+// millisecond, if the process does not keep the reader waiting (daemon/onlooker.h).
 constexpr std::size_t kMostEnviron = 256 << 10;
 constexpr std::size_t kMostCommand = 4 << 10;
 

@@ -28,7 +28,7 @@ Result<std::string> find_helper(const std::string& name) {
       return beside;
     }
   }
-  auto found = find_part(Part::helper, name);
+  auto found = find_part(PartKind::helper, name);
   if (!found) {
     return Error(found.error())
         .with_hint(

@@ -113,8 +113,9 @@ class KeptAttachment final : public Attachment {
     return payload<QueueReport>();
   }
 
+  // Not ESRCH, which says that of the target.
   Error gone_error() const {
-    return Error{ESRCH, fmt::format("the keeper of process {} has ended", pid_), ""};
+    return Error{ECONNRESET, fmt::format("the keeper of process {} has ended", pid_), ""};
   }
 
   // The reply; what follows it is in buffer_.
@@ -143,7 +144,7 @@ class KeptAttachment final : public Attachment {
   // With the keeper's end the kernel starts the queues; of `criu`, its pause guard.
   Status call_or_kill(const Request& wanted) {
     const auto reply = call(wanted, kStartPatienceMs);
-    if (reply || reply.error().code == ESRCH) {
+    if (reply || reply.error().code == ESRCH || reply.error().code == ECONNRESET) {
       return ok();
     }
     if (reply.error().code != ETIMEDOUT) {

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <charconv>
 
+#include "base/text_table.h"
 #include "os/os.h"
 
 namespace gp::mechanism {
@@ -74,7 +75,7 @@ Result<ProcessState> process_state(pid_t pid) {
 
 std::string describe_process(pid_t pid) {
   const auto name = system_os().read_file(fmt::format("/proc/{}/comm", pid));
-  return name ? fmt::format("pid {} ({})", pid, name->substr(0, name->find('\n')))
+  return name ? fmt::format("pid {} ({})", pid, printable(name->substr(0, name->find('\n'))))
               : fmt::format("pid {}", pid);
 }
 

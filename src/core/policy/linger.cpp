@@ -11,6 +11,8 @@ constexpr u32 kFewGaps = 8;
 // The part of the fixed linger's cost by which the purse grows with every gap: what lets a program
 // that has spent it, and behaves again, be learnt again.
 constexpr u64 kPurseShare = 8;
+// A linger that costs a tenth more than the cheapest is as good.
+constexpr u64 kPatience = 10;
 
 u64 price_of(const StopCost& cost, double online_weight) {
   const double waits = online_weight * static_cast<double>(cost.stop_ns);
@@ -67,21 +69,37 @@ u64 GapCounts::cost_ns(u64 linger_ns, u64 price_ns) const {
   return cost_ns;
 }
 
-// Only a linger that just spans gaps there were can be the cheapest, or the shortest.
-u64 GapCounts::cheapest_linger_ns(u64 shortest_ns, u64 longest_ns, u64 price_ns) const {
-  u64 cheapest_ns = shortest_ns, lowest_cost_ns = cost_ns(shortest_ns, price_ns);
+// Calls `visit` with each linger that could be the cheapest, and its cost, the shortest first: the
+// shortest allowed, and those that just span gaps there were.
+template <class Visit>
+void GapCounts::for_each_linger(u64 shortest_ns, u64 longest_ns, u64 price_ns, Visit visit) const {
+  visit(shortest_ns, cost_ns(shortest_ns, price_ns));
   u64 spanned_ns = 0;  // all gaps up to this bucket
   u32 longer = total_;
   for (u32 bucket = 0; bucket < kBuckets && longest_in(bucket) <= longest_ns; ++bucket) {
     spanned_ns += counts_[bucket] * longest_in(bucket);
     longer -= counts_[bucket];
-    const u64 cost_ns = spanned_ns + longer * (longest_in(bucket) + price_ns);
-    if (counts_[bucket] != 0 && longest_in(bucket) > shortest_ns && cost_ns < lowest_cost_ns) {
-      cheapest_ns = longest_in(bucket);
-      lowest_cost_ns = cost_ns;
+    if (counts_[bucket] != 0 && longest_in(bucket) > shortest_ns) {
+      visit(longest_in(bucket), spanned_ns + longer * (longest_in(bucket) + price_ns));
     }
   }
-  return cheapest_ns;
+}
+
+u64 GapCounts::lowest_cost_ns(u64 shortest_ns, u64 longest_ns, u64 price_ns) const {
+  u64 lowest_ns = ~u64{0};
+  for_each_linger(shortest_ns, longest_ns, price_ns,
+                  [&](u64, u64 cost_ns) { lowest_ns = std::min(lowest_ns, cost_ns); });
+  return lowest_ns;
+}
+
+u64 GapCounts::patient_linger_ns(u64 shortest_ns, u64 longest_ns, u64 price_ns) const {
+  const u64 lowest_ns = lowest_cost_ns(shortest_ns, longest_ns, price_ns);
+  const u64 most_ns = lowest_ns + lowest_ns / kPatience;
+  u64 longest_found_ns = shortest_ns;
+  for_each_linger(shortest_ns, longest_ns, price_ns, [&](u64 linger_ns, u64 cost_ns) {
+    longest_found_ns = cost_ns <= most_ns ? linger_ns : longest_found_ns;
+  });
+  return longest_found_ns;
 }
 
 // The worst gap for a shorter linger than the fixed one ends just after it; for a longer one, any
@@ -108,7 +126,7 @@ void Linger::plan(const Parameters& parameters, const std::optional<StopCost>& c
   if (!parameters.learn_gaps || gaps_.total() < kFewGaps) {
     return;
   }
-  const u64 learnt_ns = gaps_.cheapest_linger_ns(shortest_ns, longest_ns, plan_.price_ns);
+  const u64 learnt_ns = gaps_.patient_linger_ns(shortest_ns, longest_ns, plan_.price_ns);
   if (can_afford(learnt_ns) &&
       gaps_.cost_ns(learnt_ns, plan_.price_ns) < gaps_.cost_ns(plan_.fixed_ns, plan_.price_ns)) {
     plan_.ns = learnt_ns;

@@ -9,8 +9,13 @@
 // But programs repeat themselves. A language model computes token after token, with the CPU's work
 // between two of them; a server answers in a few bursts and then waits for the next request. So the
 // gaps of each job are counted by length, and the linger that would have been cheapest over the
-// last few hundred is used in place of the fixed one: long enough to span the gaps within a
+// last few thousand is used in place of the fixed one: long enough to span the gaps within a
 // request, short when what follows is a long pause.
+//
+// Of lingers that cost nearly the same the longest is used, and few thousand gaps are remembered,
+// not few hundred. llama-server makes some fifty gaps per answer, one in a hundred of them ten
+// times as long as most: what is rare has been seen too seldom to be counted right, and it is
+// online work that waits where it was counted too low.
 //
 // A prediction may be wrong. What it can cost is bounded by a purse, which holds what the learnt
 // lingers have saved against the fixed one, and never more than a few prices. A learnt linger is
@@ -49,13 +54,18 @@ class GapCounts {
   std::optional<u64> quantile_ns(double q) const;
   // What all of them would cost.
   u64 cost_ns(u64 linger_ns, u64 price_ns) const;
-  // The linger within the bounds that costs least, the shortest of several.
-  u64 cheapest_linger_ns(u64 shortest_ns, u64 longest_ns, u64 price_ns) const;
+  // What they would cost with the best linger within the bounds.
+  u64 lowest_cost_ns(u64 shortest_ns, u64 longest_ns, u64 price_ns) const;
+  // The longest linger within the bounds that costs hardly more than the best one.
+  u64 patient_linger_ns(u64 shortest_ns, u64 longest_ns, u64 price_ns) const;
 
  private:
+  template <class Visit>
+  void for_each_linger(u64 shortest_ns, u64 longest_ns, u64 price_ns, Visit visit) const;
+
   // From 18 microseconds to 17 seconds; what is longer counts as that.
   static constexpr u32 kSteps = 8, kOctaves = 20, kBuckets = kSteps * kOctaves;
-  static constexpr u32 kFull = 512;
+  static constexpr u32 kFull = 4096;
   static u64 longest_in(u32 bucket) {
     return u64{kSteps + 1 + bucket % kSteps} << (11 + bucket / kSteps);
   }

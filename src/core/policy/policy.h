@@ -17,6 +17,7 @@
 
 #include "base/result.h"
 #include "model/work_class.h"
+#include "policy/owner.h"
 
 namespace gp::policy {
 
@@ -31,11 +32,12 @@ struct JobView {
   JobId id = 0;
   WorkClass work_class = WorkClass::normal;
   u32 priority = 7;             // 0..15
-  uid_t owner = 0;              // whose processes these are
+  Owner owner;                  // whose processes these are
   bool governs_others = false;  // may stop jobs of other owners
   std::vector<u32> nodes;       // gpu_ids it has queues on, sorted
   JobState state = JobState::running;
   bool stoppable = false;                // some mechanism works on all its processes
+  bool awaited = false;                  // online work of its own process waits for work of it
   std::optional<bool> busy;              // has unfinished GPU work; unknown without an agent
   u64 busy_since_ns = 0;                 // valid if busy
   u64 idle_since_ns = 0;                 // valid if not busy; 0: never was busy

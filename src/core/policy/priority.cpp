@@ -8,7 +8,7 @@ namespace {
 
 bool may_be_stopped_by_level(const JobView& job, const Parameters& parameters) {
   if (job.work_class == WorkClass::online) {
-    return job.stoppable && parameters.stop_online;
+    return job.stoppable && parameters.stop_online && !job.awaited;
   }
   return may_be_stopped(job, parameters);
 }

@@ -5,7 +5,7 @@ namespace gp::policy {
 bool may_be_stopped(const JobView& job, const Parameters& parameters) {
   const bool class_allows = job.work_class == WorkClass::offline ||
                             (job.work_class == WorkClass::normal && parameters.stop_normal);
-  return job.stoppable && class_allows;
+  return job.stoppable && class_allows && !job.awaited;
 }
 
 bool is_ever_stopped(WorkClass work_class, const Parameters& parameters) {
@@ -26,7 +26,7 @@ bool may_stop(const JobView& claimant, const JobView& victim) {
   if (claimant.id == victim.id) {
     return false;
   }
-  if (claimant.owner != victim.owner && !claimant.governs_others) {
+  if (!may_act_on(claimant.owner, victim.owner) && !claimant.governs_others) {
     return false;
   }
   return std::find_first_of(claimant.nodes.begin(), claimant.nodes.end(), victim.nodes.begin(),

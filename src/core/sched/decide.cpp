@@ -41,12 +41,36 @@ void Engine::read_activity(u64 now_ns, Process& process) {
     process.idle_since_ns = plausible(activity->idle_since_ns, process.busy_since_ns);
   }
   process.busy = activity->busy;
+  set_waits(process, activity->busy ? activity->waits_for & ~bit_of(process.facts.part) : 0);
   if (activity->overdue_starts != process.overdue_starts) {
     process.overdue_starts = activity->overdue_starts;
     if (is_inside(process.mechanism)) {
       lease_ended(now_ns, process.id);
     }
   }
+}
+
+void Engine::set_waits(Process& process, u32 parts) {
+  if (process.waits_for == 0 && parts != 0) {
+    waiting_.push_back(process.id);
+  } else if (process.waits_for != 0 && parts == 0) {
+    std::erase(waiting_, process.id);
+  }
+  process.waits_for = parts;
+}
+
+// Whether online work waits for work of this job in the same process: an event of another stream,
+// mostly. To stop it would stop both. It is as urgent as what waits for it, so nobody else may stop
+// it either.
+bool Engine::is_awaited(const Job& job) const {
+  return std::any_of(waiting_.begin(), waiting_.end(), [&](ProcessId id) {
+    const Process& waiting = processes_.at(id);
+    return waiting.job->work_class == WorkClass::online &&
+           std::any_of(job.processes.begin(), job.processes.end(), [&](const Process* process) {
+             return process->facts.key == waiting.facts.key &&
+                    (waiting.waits_for & bit_of(process->facts.part)) != 0;
+           });
+  });
 }
 
 // An outside stop under way is kept alive even if it is not wanted any more: the guardian must see
@@ -193,6 +217,7 @@ void Engine::view_job(u64 now_ns, const Job& job, policy::JobView& view) const {
   view.state = job.down ? (job.arrived ? JobState::stopped : JobState::stopping)
                         : (job.arrived ? JobState::running : JobState::starting);
   view.stoppable = is_stoppable(job);
+  view.awaited = is_awaited(job);
   view.state_since_ns = job.since_ns;
   view.previous_stop_ns = job.previous_stop_ns;
   view.earliest_start_ns = job.down ? job.stops_allowed.next_ns(now_ns, settings_.stops_per_second,

@@ -26,7 +26,7 @@ const Process* Engine::find(ProcessId id) const {
 
 const Process* Engine::find_pid(pid_t pid) const {
   for (const auto& [id, process] : processes_) {
-    if (process.facts.key.pid == pid) {
+    if (process.facts.key.pid == pid && process.facts.part == Part::rest) {
       return &process;
     }
   }
@@ -57,7 +57,7 @@ void Engine::enter_job(u64 now_ns, Process& process) {
   Job* joined = nullptr;
   for (auto& [id, job] : jobs_) {
     if (!process.facts.job.empty() && job.name == process.facts.job &&
-        job.owner == process.facts.uid) {
+        job.owner == process.facts.owner) {
       joined = &job;
     }
   }
@@ -65,7 +65,7 @@ void Engine::enter_job(u64 now_ns, Process& process) {
     const JobId id = next_id_++;
     joined = &jobs_[id];
     joined->id = id;
-    joined->owner = process.facts.uid;
+    joined->owner = process.facts.owner;
     joined->name = process.facts.job;
     joined->since_ns = now_ns;
   }
@@ -97,6 +97,7 @@ void Engine::remove_process(u64 now_ns, ProcessId id) {
   if (process->phase != Phase::running) {
     effects_.runs_again(id);
   }
+  set_waits(*process, 0);
   leave_job(now_ns, *process);
   processes_.erase(id);
 }
@@ -106,7 +107,7 @@ void Engine::set_facts(u64 now_ns, ProcessId id, const ProcessFacts& facts) {
   if (process == nullptr) {
     return;
   }
-  const bool other_job = process->facts.job != facts.job || process->facts.uid != facts.uid;
+  const bool other_job = process->facts.job != facts.job || process->facts.owner != facts.owner;
   if (other_job) {
     leave_job(now_ns, *process);
   }
@@ -182,6 +183,7 @@ void Engine::agent_left(u64 now_ns, ProcessId id) {
   process->has_agent = false;
   process->abilities = {};
   process->busy.reset();
+  set_waits(*process, 0);
   process->queues[static_cast<u32>(QueueSource::agent)].clear();
   update_job(job_of(*process));
   if (process->phase != Phase::running && is_inside(process->mechanism)) {

@@ -101,8 +101,8 @@ class Engine {
   std::optional<u64> earliest_deadline_ns() const;
   bool all_running() const;
   const Process* find(ProcessId id) const;
-  const Process* find_pid(pid_t pid) const;
-  const Job* find_job(ProcessId id) const;  // that a process belongs to
+  const Process* find_pid(pid_t pid) const;  // of its parts, the rest
+  const Job* find_job(ProcessId id) const;   // that a process belongs to
   // Every job as the policy would see it now. What it sees in settle() is less, and must lead to
   // the same decision.
   policy::View view_of_all(u64 now_ns) const;
@@ -152,6 +152,8 @@ class Engine {
   std::optional<policy::StopCost> stop_cost(const Job& job) const;
   std::optional<policy::StopCost> cost_of_stops_for(const policy::JobView& claimant) const;
   bool is_stoppable(const Job& job) const;
+  bool is_awaited(const Job& job) const;
+  void set_waits(Process& process, u32 parts);
   bool is_at_rest(u64 now_ns, const Job& job) const;
   Job& viewed_job(JobId id) const;
   void put_down(u64 now_ns, Job& job);
@@ -177,6 +179,7 @@ class Engine {
   policy::View view_;
   std::vector<Job*> viewed_;  // by id; without those that are held, view_.jobs
   std::vector<ProcessId> woken_;
+  std::vector<ProcessId> waiting_;  // processes that wait for other parts
   std::optional<u64> wake_ns_;
   std::optional<u64> notice_ns_;  // when the online work began that has not been decided about yet
   Allowance log_lines_;

@@ -29,9 +29,12 @@ std::string state_name(const Job& job) {
 ProcessReport report_process(const Process& process, std::optional<Mechanism> mechanism) {
   ProcessReport report;
   report.pid = process.facts.key.pid;
-  report.uid = process.facts.uid;
+  report.uid = process.facts.owner.uid;
   report.command = process.facts.command;
   report.tag = process.facts.tag;
+  if (const auto own_class = class_of(process.facts.part)) {
+    report.part = gp::name(*own_class);
+  }
   report.has_agent = process.has_agent;
   report.agent_refusal = process.facts.agent_refusal;
   report.busy = process.busy;
@@ -58,9 +61,12 @@ JobReport report_job(const Job& job, u64 now_ns) {
   report.id = job.id;
   report.name = job.name;
   if (job.name.empty() && !job.processes.empty()) {
-    report.name = fmt::format("pid-{}", job.processes.front()->facts.key.pid);
+    const ProcessFacts& facts = job.processes.front()->facts;
+    const auto own_class = class_of(facts.part);
+    report.name = fmt::format("pid-{}{}", facts.key.pid,
+                              own_class ? fmt::format(" ({})", gp::name(*own_class)) : "");
   }
-  report.owner = job.owner;
+  report.owner = job.owner.uid;
   report.governs_others = job.governs_others;
   report.work_class = job.work_class;
   report.priority = job.priority;

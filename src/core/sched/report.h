@@ -17,6 +17,7 @@ struct ProcessReport {
   pid_t pid = 0;
   uid_t uid = 0;
   std::string command, tag;
+  std::optional<std::string> part;  // the class of the queues that are meant; empty: the rest
   bool has_agent = false;
   std::string agent_refusal;  // why it has none although one was loaded
   std::optional<bool> busy;

@@ -22,7 +22,7 @@ class Slots {
   void take(const RoomJob& job) { change(job, 1); }
   void give(const RoomJob& job) { change(job, -1); }
 
-  bool is_short(u32 gpu_id, uid_t owner) const {
+  bool is_short(u32 gpu_id, const Owner& owner) const {
     const auto slots = view_.slots.find(gpu_id);
     const auto used = used_.find(gpu_id);
     return is_wanted(gpu_id, owner) && slots != view_.slots.end() && used != used_.end() &&
@@ -36,9 +36,12 @@ class Slots {
 
  private:
   // By whoever may stop jobs of this owner.
-  bool is_wanted(u32 gpu_id, uid_t owner) const {
+  bool is_wanted(u32 gpu_id, const Owner& owner) const {
     const auto wanted = wanted_.find(gpu_id);
-    return wanted != wanted_.end() && (wanted_by_all_.at(gpu_id) || wanted->second.contains(owner));
+    return wanted != wanted_.end() && (wanted_by_all_.at(gpu_id) ||
+                                       std::ranges::any_of(wanted->second, [&](const Owner& other) {
+                                         return may_act_on(other, owner);
+                                       }));
   }
   void change(const RoomJob& job, i64 sign) {
     for (const auto& [gpu_id, count] : job.queues) {
@@ -48,7 +51,7 @@ class Slots {
 
   const RoomView& view_;
   std::map<u32, i64> used_;
-  std::map<u32, std::set<uid_t>> wanted_;  // where an online job has queues, by its owner
+  std::map<u32, std::set<Owner>> wanted_;  // where an online job has queues, by its owner
   std::map<u32, bool> wanted_by_all_;      // also by one that may stop jobs of others
 };
 

@@ -15,7 +15,7 @@ namespace gp::sched {
 
 struct RoomJob {
   policy::JobId id = 0;
-  uid_t owner = 0;
+  Owner owner;
   bool governs_others = false;  // its owner may stop jobs of others
   bool online = false;
   bool may_be_stopped = false;

@@ -9,12 +9,14 @@ namespace gp::sched {
 
 // An agent does not know ROCr's own queues; who looks from outside knows later.
 u32 Engine::queues_of(const Process& process, u32 gpu_id) {
-  u32 most = 0;
-  for (const QueueCounts& counts : process.queues) {
+  const auto count_by = [&](QueueSource source) {
+    const QueueCounts& counts = process.queues[static_cast<u32>(source)];
     const auto found = counts.find(gpu_id);
-    most = std::max(most, found == counts.end() ? 0 : found->second);
-  }
-  return most;
+    return found == counts.end() ? 0 : found->second;
+  };
+  // From outside nobody sees which queue is in which part.
+  const u32 seen = process.facts.has_parts ? 0 : count_by(QueueSource::seen);
+  return std::max(count_by(QueueSource::agent), seen);
 }
 
 u32 Engine::queues_on(u32 gpu_id) const {

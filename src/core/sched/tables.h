@@ -10,6 +10,7 @@
 
 #include "discover/snapshot.h"
 #include "model/mechanism.h"
+#include "model/part.h"
 #include "policy/linger.h"
 #include "policy/policy.h"
 #include "sched/measures.h"
@@ -35,13 +36,15 @@ struct Settings {
 
 struct ProcessFacts {
   ProcessKey key;
-  uid_t uid = 0;
+  Owner owner;
   WorkClass work_class = WorkClass::normal;
   discover::ClassSource class_source = discover::ClassSource::none;
   u32 priority = 7;
   std::string tag, command;
   std::string job;              // empty: a job of its own
-  bool governs_others = false;  // its uid may stop jobs of others
+  bool governs_others = false;  // its owner may stop jobs of others
+  Part part = Part::rest;       // of the operating system's process
+  bool has_parts = false;       // that has several
   std::optional<u64> latency_target_ns;
   std::string agent_refusal;  // why no agent works in it
 };
@@ -52,6 +55,7 @@ struct Activity {
   u64 busy_since_ns = 0, idle_since_ns = 0;
   u64 completed = 0;       // packets
   u64 overdue_starts = 0;  // leases that the agent ended itself
+  u32 waits_for = 0;       // other parts of the process that it cannot go on without
 };
 
 enum class QueueSource : u8 { agent, seen };  // told by the agent; seen from outside
@@ -79,6 +83,7 @@ class Failures {
 
 struct Job;
 
+// A process of the operating system, or a part of one (model/part.h).
 struct Process {
   ProcessId id = 0;
   ProcessFacts facts;
@@ -102,6 +107,7 @@ struct Process {
   std::optional<bool> busy;  // by its agent; empty without one
   u64 busy_since_ns = 0, idle_since_ns = 0, progress_ns = 0;
   u64 completed = 0, overdue_starts = 0;
+  u32 waits_for = 0;
   u32 online_marks = 0;  // online_begin without online_end
   u64 marked_since_ns = 0, unmarked_since_ns = 0;
   std::optional<u64> marked_target_ns;
@@ -117,7 +123,7 @@ struct Hold {
 
 struct Job {
   JobId id = 0;
-  uid_t owner = 0;
+  Owner owner;
   std::string name;                 // as given; empty: a job of one process
   std::vector<Process*> processes;  // in the order they came; the table's nodes stay where they are
 

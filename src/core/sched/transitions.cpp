@@ -14,16 +14,26 @@ namespace gp::sched {
 namespace {
 
 // Another debugger will let go of the process some day, an agent or the driver answer, memory and
-// descriptors be free again. What a process may not, it will not.
+// descriptors be free again, a keeper that has died be replaced. What a process may not, it will
+// not.
 bool may_pass(int error) {
-  constexpr int kPassing[] = {EBUSY, ETIMEDOUT, EINTR, EAGAIN, ENOMEM, ENFILE, EMFILE, EIO};
+  constexpr int kPassing[] = {EBUSY,  ETIMEDOUT, EINTR, EAGAIN,    ENOMEM,
+                              ENFILE, EMFILE,    EIO,   ECONNRESET};
   return std::find(std::begin(kPassing), std::end(kPassing), error) != std::end(kPassing);
+}
+
+// Of a process with parts. Only the agent knows which queue is in which, and the gate is for all.
+bool stops_parts(Mechanism mechanism) {
+  return is_inside(mechanism) && info_of(mechanism).scope == Scope::queue;
 }
 
 }  // namespace
 
 bool Engine::is_available(const Process& process, Mechanism mechanism) const {
   if (!settings_.mechanisms.has(mechanism) || process.failures[mechanism].error != 0) {
+    return false;
+  }
+  if (process.facts.has_parts && !stops_parts(mechanism)) {
     return false;
   }
   return !is_inside(mechanism) || (process.has_agent && process.abilities.has(mechanism));
@@ -62,7 +72,9 @@ void Engine::bring_all(u64 now_ns, Job& job) {
 
 void Engine::bring(u64 now_ns, Process& process) {
   Job& job = job_of(process);
-  if (process.phase == Phase::stopped && !job.down) {
+  // What was stopped as a whole before it had parts is started, to be stopped as a part.
+  const bool too_much = process.facts.has_parts && !stops_parts(process.mechanism);
+  if (process.phase == Phase::stopped && (!job.down || too_much)) {
     order(now_ns, process, Verb::start, Phase::starting);
     return;
   }
@@ -148,6 +160,7 @@ void Engine::stop_answered(u64 now_ns, Process& process, const Answer& answer) {
     mechanism_failed(now_ns, process, process.mechanism, answer.error, answer.reason);
     set_running(process);
     bring(now_ns, process);
+    check_job(now_ns, job_of(process));  // the stop may not be wanted any more
     return;
   }
   process.phase = Phase::stopped;
@@ -271,6 +284,7 @@ void Engine::no_answer(u64 now_ns, Process& process) {
     set_running(process);
     mechanism_failed(now_ns, process, mechanism, ETIMEDOUT, "its agent does not answer");
     bring(now_ns, process);
+    check_job(now_ns, job_of(process));
   } else if (process.phase == Phase::starting && is_inside(mechanism)) {
     order(now_ns, process, Verb::start, Phase::starting);
   } else if (process.phase == Phase::stopped && now_ns >= process.deadline_ns) {

@@ -14,6 +14,7 @@
 #include "agent/queues.h"
 #include "agent/service.h"
 #include "agent/stopper.h"
+#include "agent/watcher.h"
 
 namespace gp::agent {
 namespace {
@@ -25,7 +26,9 @@ constinit pthread_mutex_t life = PTHREAD_MUTEX_INITIALIZER;
 // must not keep the parent's connection open.
 void in_forked_child() {
   disable_hooks();
-  service.forget_in_child();
+  for (Service& service : services) {
+    service.forget_in_child();
+  }
   close(kfd_fd);
   kfd_fd = -1;
 }
@@ -34,7 +37,9 @@ void in_forked_child() {
 // run.
 void at_exit() {
   disable_hooks();
-  service.stop(false);
+  for (Service& service : services) {
+    service.stop(false);
+  }
   stopper.shut_down();
 }
 
@@ -48,7 +53,7 @@ void register_handlers() {
 void refuse(const Refusal& refusal) {
   register_handlers();
   pthread_mutex_lock(&life);
-  service.start_refused(refusal);
+  service_of(Part::rest).start_refused(refusal);
   pthread_mutex_unlock(&life);
 }
 
@@ -71,7 +76,10 @@ void load(const RootTable* root) {
 
 void unload() {
   disable_hooks();
-  service.stop(true);
+  for (Service& service : services) {
+    service.stop(true);
+  }
+  Watcher::destroy_markers();
   stopper.shut_down();
   gate.forget_all();
   {
@@ -84,11 +92,17 @@ void unload() {
 
 }  // namespace
 
-void start_service() {
+void start_service(Part part) {
   pthread_mutex_lock(&life);
-  service.start(kfd::Channel{.fd = kfd_fd});
-  service.queues_changed();
+  service_of(part).start(kfd::Channel{.fd = kfd_fd});
   pthread_mutex_unlock(&life);
+  queues_changed();
+}
+
+void queues_changed() {
+  for (Service& service : services) {
+    service.queues_changed();
+  }
 }
 
 }  // namespace gp::agent

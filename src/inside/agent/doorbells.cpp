@@ -2,9 +2,27 @@
 
 namespace gp::agent {
 
+u32 Doorbells::find(u64 handle) const {
+  if ((handle & ~kPartBits) == 0) {
+    return kSlots;
+  }
+  for (u32 i = slot_of(handle);; i = (i + 1) % kSlots) {
+    const u64 found = slots_[i].load(std::memory_order_relaxed);
+    if ((found & ~kPartBits) == handle) {
+      return i;
+    }
+    if (found == kNever) {
+      return kSlots;
+    }
+  }
+}
+
 bool Doorbells::insert(u64 handle) {
-  if (handle <= kErased || contains(handle)) {
-    return handle > kErased;
+  if ((handle & kPartBits) != 0 || handle == 0) {
+    return false;
+  }
+  if (find(handle) != kSlots) {
+    return true;
   }
   u32 i = slot_of(handle);
   u64 found = slots_[i].load(std::memory_order_relaxed);
@@ -21,13 +39,17 @@ bool Doorbells::insert(u64 handle) {
   return true;
 }
 
-void Doorbells::erase(u64 handle) {
-  if (handle <= kErased || !contains(handle)) {
-    return;
+void Doorbells::set_part(u64 handle, Part part) {
+  const u32 i = find(handle);
+  if (i != kSlots) {
+    slots_[i].store(handle | index_of(part), std::memory_order_release);
   }
-  u32 i = slot_of(handle);
-  while (slots_[i].load(std::memory_order_relaxed) != handle) {
-    i = (i + 1) % kSlots;
+}
+
+void Doorbells::erase(u64 handle) {
+  u32 i = find(handle);
+  if (i == kSlots) {
+    return;
   }
   // If the search would end behind this slot anyway, the slot becomes as if never used, and so do
   // the erased ones before it: a program that makes and destroys queues for ever fills nothing.

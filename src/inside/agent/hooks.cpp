@@ -12,8 +12,8 @@
 
 #include "agent/agent.h"
 #include "agent/gate.h"
+#include "agent/parts.h"
 #include "agent/queues.h"
-#include "agent/service.h"
 #include "agent/stopper.h"
 #include "agent/watcher.h"
 
@@ -29,13 +29,22 @@ bool is_enabled() { return enabled.load(std::memory_order_acquire); }
 
 // ---- doorbells ----
 
+// The watcher to be told after the ring; null unless it is the first one after idleness.
+Watcher* begins_work(hsa_signal_t signal) {
+  const auto part = queues.part_of_doorbell(signal);
+  if (!part || !is_enabled()) {
+    return nullptr;
+  }
+  Watcher& watcher = watcher_of(*part);
+  return watcher.watching() && watcher.submitting() ? &watcher : nullptr;
+}
+
 template <auto Original>
 void store(hsa_signal_t signal, hsa_signal_value_t value) {
-  const bool first =
-      watcher.watching() && queues.is_doorbell(signal) && is_enabled() && watcher.submitting();
+  Watcher* first = Watcher::any_watching() ? begins_work(signal) : nullptr;
   (runtime.*Original)(signal, value);
-  if (first) {
-    watcher.submitted();
+  if (first != nullptr) {
+    first->submitted();
   }
 }
 
@@ -74,7 +83,7 @@ void track(hsa_queue_t* made, u32 gpu_id) {
   }
   stopper.created(ring);
   stopper.stop_new_queues();
-  start_service();
+  start_service(Part::rest);
 }
 
 hsa_status_t queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
@@ -133,7 +142,7 @@ hsa_status_t forget_and(hsa_queue_t* queue, Destroy destroy_queue) {
     const Queues::Lock lock(queues);
     Watcher::abandon_marker(*slot);
   }
-  service.queues_changed();
+  queues_changed();
   return status;
 }
 
@@ -167,6 +176,9 @@ hsa_status_t queue_set_priority(hsa_queue_t* queue, hsa_amd_queue_priority_t pri
       slot->priority = kfd_priority(priority);
       ring_base = slot->ring_base;
     }
+  }
+  if (ring_base != 0 && streams_have_classes()) {
+    move_queue(ring_base, part_of_stream(priority));
   }
   // The runtime's call would also set the percentage to 100 and so start a queue that
   // UPDATE_QUEUE has stopped.

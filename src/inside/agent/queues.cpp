@@ -45,6 +45,28 @@ TrackedQueue* Queues::find(const hsa_queue_t* queue) {
   return nullptr;
 }
 
+TrackedQueue* Queues::find_ring(u64 ring_base) {
+  for (TrackedQueue& slot : *this) {
+    if (slot.state == QueueState::live && slot.ring_base == ring_base) {
+      return &slot;
+    }
+  }
+  return nullptr;
+}
+
+void Queues::set_part(TrackedQueue& queue, Part part) {
+  queue.part = part;
+  doorbells_.set_part(queue.doorbell, part);
+}
+
+u32 Queues::parts() {
+  u32 parts = bit_of(Part::rest);
+  for (const TrackedQueue& slot : *this) {
+    parts |= slot.state == QueueState::live ? bit_of(slot.part) : 0;
+  }
+  return parts;
+}
+
 void Queues::set_gone(TrackedQueue& queue) {
   doorbells_.erase(queue.doorbell);
   queue.state = QueueState::gone;

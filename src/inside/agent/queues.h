@@ -24,8 +24,10 @@ enum class QueueState : u8 {
 
 struct TrackedQueue {
   QueueState state = QueueState::free;
-  bool announced = false;       // the daemon knows it
-  bool many_producers = false;  // the agent may append packets
+  Part part = Part::rest;
+  bool announced = false;          // the daemon knows it,
+  Part announced_as = Part::rest;  // as one of this part
+  bool many_producers = false;     // the agent may append packets
   bool priority_deferred = false;
   hsa_amd_queue_priority_t wanted_priority = HSA_AMD_QUEUE_PRIORITY_NORMAL;  // if deferred
   hsa_queue_t* queue = nullptr;
@@ -56,14 +58,20 @@ class Queues {
     pthread_mutex_t* mutex_;
   };
 
-  // Lock-free: whether a store to this signal submits work.
-  bool is_doorbell(hsa_signal_t signal) const { return doorbells_.contains(signal.handle); }
+  // Lock-free: the part for which a store to this signal submits work; empty if it does not.
+  std::optional<Part> part_of_doorbell(hsa_signal_t signal) const {
+    return doorbells_.part_of(signal.handle);
+  }
 
   // ---- with the lock held ----
 
   // Null if there is no room: the queue is then not watched.
   TrackedQueue* add(hsa_queue_t* queue);
   TrackedQueue* find(const hsa_queue_t* queue);  // live ones only
+  TrackedQueue* find_ring(u64 ring_base);
+  void set_part(TrackedQueue& queue, Part part);
+  // Parts that have a queue, the rest included.
+  u32 parts();
   void set_gone(TrackedQueue& queue);
   void release(TrackedQueue& queue);  // the daemon needs not be told any more
   TrackedQueue* begin() { return slots_; }

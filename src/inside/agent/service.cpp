@@ -21,7 +21,8 @@
 
 namespace gp::agent {
 
-constinit Service service;
+constinit Service services[kParts] = {Service(Part::rest), Service(Part::offline),
+                                      Service(Part::normal), Service(Part::online)};
 
 namespace {
 
@@ -75,7 +76,7 @@ void Service::start_thread_of(const kfd::Channel& channel) {
   if (!link_.prepare() || kick_fd_ < 0) {
     return;
   }
-  watcher.prepare(channel_, page_, wake_fd_);
+  watcher_of(part_).prepare(channel_, page_, wake_fd_);
   quit_.store(false);
   running_ = start_thread(&thread_, thread_main, this) == 0;
 }
@@ -137,7 +138,7 @@ void Service::run() {
     enum { kKick, kDriver, kPeer, kCount };
     pollfd ready[kCount] = {
         {kick_fd_, POLLIN, 0},
-        {stopper.event_fd(), POLLIN, 0},
+        {part_ == Part::rest ? stopper.event_fd() : -1, POLLIN, 0},
         {link_.connected() ? link_.socket() : link_.watch_fd(), POLLIN, 0},
     };
     poll(ready, kCount, milliseconds_to_next());
@@ -155,6 +156,7 @@ void Service::run() {
     if (ready[kDriver].revents != 0) {
       listen_to_driver();
     }
+    check_lost();
     check_lease();
   }
 }
@@ -190,8 +192,9 @@ int Service::say_hello() {
   page_->lease_deadline_ns.store(0, std::memory_order_relaxed);
   wire::Hello hello;
   describe_process(hello);
+  hello.part = index_of(part_);
   MechanismSet abilities = stopper.abilities();
-  if (gate.wanted()) {
+  if (gate.wanted() && part_ == Part::rest) {
     abilities.add(Mechanism::gate);
   }
   hello.abilities = abilities.bits();
@@ -216,20 +219,25 @@ int Service::say_refused() {
 
 // Whatever the reason: the system fails open.
 void Service::lose_daemon() {
-  watcher.watch(false);
+  watcher_of(part_).watch(false);
   be_prompt(false);
   if (!refused()) {
     start_queues();
-    gate.set({});
+    if (part_ == Part::rest) {
+      gate.set({});
+    }
   }
   link_.disconnect(welcomed_);
   welcomed_ = false;
   const Queues::Lock lock(queues);
   for (TrackedQueue& queue : queues) {
-    queue.announced = false;
-    if (queue.state == QueueState::gone) {
+    if (queue.announced && queue.announced_as != part_) {
+      continue;
+    }
+    if (queue.state == QueueState::gone && (queue.announced || part_ == Part::rest)) {
       queues.release(queue);
     }
+    queue.announced = false;
   }
 }
 
@@ -281,7 +289,7 @@ void Service::refuse_shared_page() {
   const int error = errno;
   welcomed_ = true;  // it is a daemon, and is told at once
   lose_daemon();
-  stopper.stand_down();  // so that it can stop this process from outside
+  stopper.stand_down(part_);  // so that it can stop this process from outside
   snprintf(refusal_.text, sizeof refusal_.text, "no memory can be shared with gpreemptd (mmap): %s",
            strerror(error));
   tell_people();
@@ -323,11 +331,11 @@ void Service::on_welcome(const wire::Welcome& welcome) {
   // What takes long is done now; if it fails, the stop will say why. The other
   // mechanisms need nothing.
   if (welcome.mechanism == static_cast<u32>(Mechanism::self_debug)) {
-    stopper.make_ready(Mechanism::self_debug);
+    stopper.make_ready(part_, Mechanism::self_debug);
   } else {
-    stopper.stand_down();
+    stopper.stand_down(part_);
   }
-  watcher.watch(welcome.watch_completion != 0);
+  watcher_of(part_).watch(welcome.watch_completion != 0);
   be_prompt(welcome.prompt != 0);
 }
 
@@ -351,6 +359,32 @@ void Service::announce_queues() {
   }
 }
 
+// Whether the daemon has to hear of it from this part, and then as if it had heard. A queue that
+// has moved to another part has gone from this one.
+bool Service::is_news(TrackedQueue& queue, QueueState state) const {
+  if (state == QueueState::live) {
+    const bool news = queue.state == QueueState::live && queue.part == part_ && !queue.announced;
+    if (news) {
+      queue.announced = true;
+      queue.announced_as = part_;
+    }
+    return news;
+  }
+  if (queue.state == QueueState::gone && !queue.announced && part_ == Part::rest) {
+    queues.release(queue);  // nobody ever heard of it
+    return false;
+  }
+  const bool ours = queue.announced && queue.announced_as == part_;
+  if (!ours || (queue.state == QueueState::live && queue.part == part_)) {
+    return false;
+  }
+  queue.announced = false;
+  if (queue.state == QueueState::gone) {
+    queues.release(queue);
+  }
+  return true;
+}
+
 // A queue must not be destroyed while we ask for its id, and the lock of the stopper comes before
 // that of the queues: hence the copy.
 bool Service::announce_those(QueueState state) {
@@ -362,30 +396,26 @@ bool Service::announce_those(QueueState state) {
         return true;
       }
       TrackedQueue& queue = queues.begin()[i];
-      if (queue.state != state) {
+      copy = queue;
+      if (!is_news(queue, state)) {
         continue;
       }
-      copy = queue;
-      if (state == QueueState::gone) {
-        queues.release(queue);
-        for (TrackedQueue& other : queues) {
-          other.announced = other.announced && other.ring_base != copy.ring_base;
-        }
-      } else {
-        queue.announced = true;
+      for (TrackedQueue& other : queues) {
+        const bool replaced = state == QueueState::gone && &other != &queue &&
+                              other.ring_base == copy.ring_base && other.announced_as == part_;
+        other.announced = other.announced && !replaced;
       }
     }
-    const bool news = copy.announced == (state == QueueState::gone);
-    if (news && !announce(copy)) {
+    if (!announce(copy, state)) {
       return false;
     }
   }
   return true;
 }
 
-bool Service::announce(TrackedQueue& queue) {
+bool Service::announce(const TrackedQueue& queue, QueueState state) {
   const u32 id = stopper.queue_id(queue.ring_base);
-  if (queue.state == QueueState::live) {
+  if (state == QueueState::live) {
     wire::QueueCreated created;
     created.queue_id = id;
     created.gpu_id = queue.gpu_id;
@@ -411,7 +441,7 @@ void Service::stop(bool join) {
     return;
   }
   pthread_join(thread_, nullptr);
-  watcher.stop();  // it writes to the page, and only our thread would have it start again
+  watcher_of(part_).stop();  // it writes to the page, and only our thread would have it start again
   running_ = false;
   welcomed_ = false;
   lease_ends_ns_ = 0;

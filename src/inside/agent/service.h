@@ -1,5 +1,7 @@
 // The agent's thread: keeps the connection to the daemon, carries out its commands, ends leases
-// that are overdue, and starts everything when the connection ends.
+// that are overdue, and starts everything when the connection ends. There is one for each part of
+// the process (model/part.h) that has ever had queues; that of the rest is there always, and also
+// listens to the driver.
 #pragma once
 
 #include <pthread.h>
@@ -17,6 +19,8 @@ namespace gp::agent {
 
 class Service {
  public:
+  constexpr explicit Service(Part part) : part_(part) {}
+
   // Starts the thread if it does not run yet; called when the program makes its first queue.
   void start(const kfd::Channel& channel);
   // The same, but all that is ever said to a daemon, and once to people on standard error, is that
@@ -61,15 +65,18 @@ class Service {
   void answer(u32 sequence, const StopOutcome& outcome, u64 received_ns);
   void announce_queues();
   bool announce_those(QueueState state);  // false: the daemon has gone
-  bool announce(TrackedQueue& queue);
+  bool is_news(TrackedQueue& queue, QueueState state) const;
+  bool announce(const TrackedQueue& queue, QueueState state);
 
   void arm_lease(u64 deadline_ns);
   void check_lease();
   void listen_to_driver();
+  void check_lost();
   void tell_that_queues_run();
   int milliseconds_to_next() const;
   StopOutcome start_queues();
 
+  Part part_;
   pthread_t thread_ = {};
   bool running_ = false;
   std::atomic<bool> quit_{false};
@@ -90,6 +97,7 @@ class Service {
   alignas(8) char message_[512] = {};  // longer than any message to an agent
 };
 
-extern Service service;
+extern Service services[kParts];
+inline Service& service_of(Part part) { return services[index_of(part)]; }
 
 }  // namespace gp::agent

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "agent/agent.h"
 #include "agent/service.h"
 #include "libc/clock.h"
 #include "libc/eventfd.h"
@@ -19,8 +20,8 @@ void Service::on_stop(const wire::Command& command) {
     return;
   }
   arm_lease(command.deadline_ns);
-  const StopOutcome outcome = stopper.stop(command.mechanism);
-  if (stopper.stopped()) {
+  const StopOutcome outcome = stopper.stop(part_, command.mechanism);
+  if (stopper.stopped(part_)) {
     page_->stopped.store(1, std::memory_order_release);
   } else {
     lease_ends_ns_ = 0;
@@ -31,7 +32,7 @@ void Service::on_stop(const wire::Command& command) {
 // A window of 0 packets is a stop, and a lease like any other.
 StopOutcome Service::set_gate(const GateWindow& window, u64 deadline_ns) {
   StopOutcome outcome;
-  if (!gate.wanted()) {
+  if (!gate.wanted() || part_ != Part::rest) {
     outcome.error = -EOPNOTSUPP;
     return outcome;
   }
@@ -41,10 +42,10 @@ StopOutcome Service::set_gate(const GateWindow& window, u64 deadline_ns) {
   gate_shut_ = !window.open && window.packets == 0;
   if (gate_shut_) {
     arm_lease(deadline_ns);
-  } else if (!stopper.stopped()) {
+  } else if (!stopper.stopped(part_)) {
     lease_ends_ns_ = 0;
   }
-  page_->stopped.store(gate_shut_ || stopper.stopped() ? 1 : 0, std::memory_order_release);
+  page_->stopped.store(gate_shut_ || stopper.stopped(part_) ? 1 : 0, std::memory_order_release);
   return outcome;
 }
 
@@ -77,7 +78,7 @@ StopOutcome Service::start_queues() {
     gate_shut_ = false;
     gate.set({});
   }
-  const StopOutcome outcome = stopper.start();
+  const StopOutcome outcome = stopper.start(part_);
   if (outcome.error < 0) {
     lease_ends_ns_ = monotonic_ns() + lease_ns_;  // try again
     return outcome;
@@ -89,7 +90,7 @@ StopOutcome Service::start_queues() {
   // What the program wanted meanwhile, and what would have started its queues.
   const Queues::Lock lock(queues);
   for (TrackedQueue& queue : queues) {
-    if (queue.state == QueueState::live && queue.priority_deferred) {
+    if (queue.state == QueueState::live && queue.part == part_ && queue.priority_deferred) {
       queue.priority_deferred = false;
       runtime.set_priority(queue.queue, queue.wanted_priority);
     }
@@ -120,6 +121,12 @@ void Service::check_lease() {
 // What was stopped may run because the driver wants it so: a lease has ended, as by time.
 void Service::listen_to_driver() {
   if (stopper.handle_events()) {
+    agent::queues_changed();  // wakes the other parts
+  }
+}
+
+void Service::check_lost() {
+  if (stopper.take_lost(part_)) {
     start_queues();
     tell_that_queues_run();
   }

@@ -52,12 +52,13 @@ int Stopper::open_locked(Mechanism mechanism) {
   return error;
 }
 
-int Stopper::make_ready(Mechanism mechanism) {
+int Stopper::make_ready(Part part, Mechanism mechanism) {
   const MutexLock lock(mutex_);
-  return make_ready_locked(mechanism);
+  ready_ |= bit_of(part);
+  return make_ready_locked(part, mechanism);
 }
 
-int Stopper::make_ready_locked(Mechanism mechanism) {
+int Stopper::make_ready_locked(Part part, Mechanism mechanism) {
   if (over_) {
     return -ESHUTDOWN;
   }
@@ -66,6 +67,9 @@ int Stopper::make_ready_locked(Mechanism mechanism) {
   }
   if (open_ && session_.mechanism == mechanism) {
     return 0;
+  }
+  if (open_ && (held_ & ~bit_of(part)) != 0) {
+    return -EBUSY;  // another part is stopped by another mechanism, and would be started
   }
   // Before KFD 1.13 what is known of the queues would be lost with the session.
   if (open_ && kfd_minor_ < kfd::kDebuggerMinor) {
@@ -82,9 +86,10 @@ int Stopper::make_ready_locked(Mechanism mechanism) {
   return mechanism == Mechanism::self_debug ? 0 : learn_priorities();
 }
 
-void Stopper::stand_down() {
+void Stopper::stand_down(Part part) {
   const MutexLock lock(mutex_);
-  if (open_ && !holding_ && session_.mechanism == Mechanism::self_debug) {
+  ready_ &= ~bit_of(part);
+  if (open_ && held_ == 0 && ready_ == 0 && session_.mechanism == Mechanism::self_debug) {
     stop::close_session(session_);
     open_ = false;
   }
@@ -128,45 +133,128 @@ int Stopper::stop_known() {
   return stop::stop_queues(session_, ids, count, abi::kUseDefaultGracePeriod, &failed_id);
 }
 
-StopOutcome Stopper::stop(Mechanism mechanism) {
+// Every queue that the program has made is in the table, from which its id is known.
+int Stopper::learn_missing() {
+  bool missing = false;
+  {
+    const Queues::Lock lock(queues);
+    for (const TrackedQueue& queue : queues) {
+      missing = missing || (queue.state == QueueState::live &&
+                            stop::find_by_ring(session_.queues(), queue.ring_base) == nullptr);
+    }
+  }
+  if (!missing || kfd_minor_ < kfd::kDebuggerMinor) {
+    return 0;
+  }
+  return session_.mechanism == Mechanism::self_debug ? stop::learn_queues(session_)
+                                                     : learn_priorities();
+}
+
+// Stops what is of a held part and runs, and starts whatever else is stopped.
+int Stopper::apply_to_parts() {
+  if (const int error = learn_missing()) {
+    return error;
+  }
+  session_.debug.holding_all = false;
+  stop::QueueTable& table = session_.queues();
+  bool is_held[stop::kMostQueues] = {};
+  {
+    const Queues::Lock lock(queues);
+    for (const TrackedQueue& queue : queues) {
+      const stop::Queue* known = queue.state == QueueState::live && holds(queue.part)
+                                     ? stop::find_by_ring(table, queue.ring_base)
+                                     : nullptr;
+      if (known != nullptr) {
+        is_held[known - table.queues] = true;
+      }
+    }
+  }
+  u32 to_stop[stop::kMostQueues], to_start[stop::kMostQueues];
+  u32 stops = 0, starts = 0, failed_id = 0;
+  for (u32 i = 0; i < table.count; i++) {
+    const stop::Queue& queue = table.queues[i];
+    if (is_held[i] && !queue.stopped) {
+      to_stop[stops++] = queue.id;
+    } else if (!is_held[i] && queue.stopped) {
+      to_start[starts++] = queue.id;
+    }
+  }
+  const int started = starts > 0 ? stop::start_queues(session_, to_start, starts) : 0;
+  const int stopped = stops > 0 ? stop::stop_queues(session_, to_stop, stops,
+                                                    abi::kUseDefaultGracePeriod, &failed_id)
+                                : 0;
+  return started < 0 ? started : stopped;
+}
+
+int Stopper::apply_holds() {
+  u32 parts = 0;
+  {
+    const Queues::Lock lock(queues);
+    parts = queues.parts();
+  }
+  if (held_ == 0) {
+    return stop::start_all_queues(session_);
+  }
+  if (held_ != bit_of(Part::rest) || parts != bit_of(Part::rest)) {
+    return apply_to_parts();
+  }
+  u32 failed_id = 0;
+  return session_.mechanism == Mechanism::self_debug
+             ? stop::stop_all_queues(session_, abi::kUseDefaultGracePeriod, &failed_id)
+             : stop_known();
+}
+
+StopOutcome Stopper::stop(Part part, Mechanism mechanism) {
   const MutexLock lock(mutex_);
   StopOutcome outcome;
-  outcome.error = make_ready_locked(mechanism);
+  outcome.error = make_ready_locked(part, mechanism);
   if (outcome.error < 0) {
     return outcome;
   }
-  const u32 before = count_stopped();
+  const u32 before = count_stopped(), held_before = held_;
   session_.debug.suspend_call = {};
-  u32 failed_id = 0;
-  outcome.error = session_.mechanism == Mechanism::self_debug
-                      ? stop::stop_all_queues(session_, abi::kUseDefaultGracePeriod, &failed_id)
-                      : stop_known();
+  held_ |= bit_of(part);
+  outcome.error = apply_holds();
+  if (outcome.error < 0 && held_ != held_before) {
+    held_ = held_before;
+    apply_holds();  // all or nothing; what cannot be undone ends with the lease
+  }
   outcome.driver_enter_ns = session_.debug.suspend_call.entry_ns;
   outcome.driver_leave_ns = session_.debug.suspend_call.exit_ns;
   const u32 after = count_stopped();
   outcome.queues = after - std::min(before, after);  // less: the driver had started them meanwhile
-  holding_ = holding_ || outcome.error == 0;
   return outcome;
 }
 
-StopOutcome Stopper::start() {
+StopOutcome Stopper::start(Part part) {
   const MutexLock lock(mutex_);
   StopOutcome outcome;
-  if (!holding_ || !open_) {
+  if (!holds(part) || !open_) {
     return outcome;
   }
   const u32 before = count_stopped();
+  held_ &= ~bit_of(part);
   outcome.driver_enter_ns = monotonic_ns();
-  outcome.error = stop::start_all_queues(session_);
+  outcome.error = apply_holds();
   outcome.driver_leave_ns = monotonic_ns();
-  outcome.queues = before - count_stopped();
-  holding_ = outcome.error < 0;
+  const u32 after = count_stopped();
+  outcome.queues = before - std::min(before, after);
+  if (outcome.error < 0) {
+    held_ |= bit_of(part);
+  }
   return outcome;
 }
 
-bool Stopper::stopped() {
+bool Stopper::stopped(Part part) {
   const MutexLock lock(mutex_);
-  return holding_;
+  return holds(part);
+}
+
+void Stopper::queues_moved() {
+  const MutexLock lock(mutex_);
+  if (held_ != 0 && open_) {
+    apply_holds();
+  }
 }
 
 void Stopper::creating() {
@@ -203,15 +291,16 @@ void Stopper::created(const stop::Ring& ring) {
 
 void Stopper::stop_new_queues() {
   const MutexLock lock(mutex_);
-  if (!holding_ || !open_) {
+  if (held_ == 0 || !open_) {
     return;
   }
   if (session_.mechanism == Mechanism::self_debug) {
-    // The driver has raised EC_QUEUE_NEW by now; the session holds all and stops what is new.
+    // The driver has raised EC_QUEUE_NEW by now; a session that holds all stops what is new.
     stop::handle_events(session_.debug);
-  } else if (learn_priorities() == 0) {
-    stop_known();
+  } else if (learn_priorities() != 0) {
+    return;
   }
+  apply_holds();
 }
 
 void Stopper::destroying(u64 ring_base) {
@@ -228,7 +317,8 @@ bool Stopper::note_priority(u64 ring_base, u32 priority) {
   }
   stop::note_priority(session_, ring_base, priority);
   // A suspended queue stays so when UPDATE_QUEUE changes it (DQM:906, q->properties.is_suspended).
-  return holding_ && session_.mechanism != Mechanism::self_debug;
+  const stop::Queue* queue = stop::find_by_ring(session_.queues(), ring_base);
+  return queue != nullptr && queue->stopped && session_.mechanism != Mechanism::self_debug;
 }
 
 u32 Stopper::queue_id(u64 ring_base) {
@@ -251,9 +341,16 @@ bool Stopper::handle_events() {
   // stop; if that fails, the stop says why.
   stop::close_debug(session_.debug);
   open_locked(Mechanism::self_debug);
-  const bool held = holding_;
-  holding_ = false;
-  return held;
+  lost_ |= held_;
+  held_ = 0;
+  return lost_ != 0;
+}
+
+bool Stopper::take_lost(Part part) {
+  const MutexLock lock(mutex_);
+  const bool lost = (lost_ & bit_of(part)) != 0;
+  lost_ &= ~bit_of(part);
+  return lost;
 }
 
 void Stopper::shut_down() {
@@ -262,7 +359,7 @@ void Stopper::shut_down() {
     stop::close_session(session_);
   }
   open_ = false;
-  holding_ = false;
+  held_ = 0;
   over_ = true;
 }
 

@@ -1,6 +1,11 @@
 // Stops and starts the queues of this process, by the mechanism the daemon asks for. Any thread may
-// call: the agent's thread for the daemon, the program's threads around the making and destroying
+// call: the agent's threads for the daemon, the program's threads around the making and destroying
 // of queues, and whoever ends the process. Locks: this before the lock of `queues`.
+//
+// A part of the process (model/part.h) is held or not, and `held_` says which. As long as there is
+// but one, the rest, it is the whole process: the runtime's own queues and new ones included. With
+// several, what is held is the queues that the program has made in these parts; what the runtime
+// has made for itself serves all of them and runs.
 #pragma once
 
 #include <pthread.h>
@@ -25,13 +30,16 @@ class Stopper {
 
   // Gets ready for stops by `mechanism`, so that the first one is as quick as the others.
   // Self-debug makes this process its own debugger: one unmap of all its GPUs.
-  int make_ready(Mechanism mechanism);
-  // Self-debug is not what this process is stopped by: others may debug it, unless it is stopped.
-  void stand_down();
+  int make_ready(Part part, Mechanism mechanism);
+  // Self-debug is not what this part is stopped by: others may debug the process, unless another
+  // part is, or one is stopped.
+  void stand_down(Part part);
 
-  StopOutcome stop(Mechanism mechanism);
-  StopOutcome start();
-  bool stopped();
+  StopOutcome stop(Part part, Mechanism mechanism);
+  StopOutcome start(Part part);
+  bool stopped(Part part);
+  // A queue has changed its part.
+  void queues_moved();
 
   // Around the creation of a queue by the program. Before KFD 1.13 it lets only one thread at a
   // time create queues, because the new queue's id is found as the difference it makes.
@@ -51,17 +59,23 @@ class Stopper {
 
   // The end that becomes readable when the driver has something to say; -1: none.
   int event_fd();
-  // True: the driver has started queues that were stopped, by ending the session.
+  // True: the driver has started queues that were stopped, by ending the session; take_lost() then
+  // says so once to each part that was held.
   bool handle_events();
+  bool take_lost(Part part);
 
   // Everything runs, and no stop succeeds any more.
   void shut_down();
 
  private:
-  int make_ready_locked(Mechanism mechanism);
+  int make_ready_locked(Part part, Mechanism mechanism);
   int open_locked(Mechanism mechanism);
   int learn_priorities();
   int stop_known();
+  bool holds(Part part) const { return (held_ & bit_of(part)) != 0; }
+  int apply_holds();
+  int apply_to_parts();
+  int learn_missing();
   u32 count_stopped() const;
 
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
@@ -71,7 +85,9 @@ class Stopper {
   u32 kfd_minor_ = 0;
   MechanismSet abilities_;
   bool open_ = false;
-  bool holding_ = false;
+  u32 held_ = 0;   // parts that are to be stopped
+  u32 ready_ = 0;  // parts for which the process is its own debugger
+  u32 lost_ = 0;   // parts that the driver has started and that have not been told
   bool over_ = false;
 };
 

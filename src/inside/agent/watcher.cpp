@@ -15,7 +15,9 @@
 
 namespace gp::agent {
 
-constinit Watcher watcher;
+constinit Watcher watchers[kParts] = {Watcher(Part::rest), Watcher(Part::offline),
+                                      Watcher(Part::normal), Watcher(Part::online)};
+constinit std::atomic<u32> Watcher::watching_any_{0};
 
 namespace {
 
@@ -51,13 +53,22 @@ int Watcher::watch(bool on) {
     }
     running_ = true;
   }
-  watching_.store(on, std::memory_order_release);
+  set_watching(on);
   if (on) {
     wake();
   } else if (page_ != nullptr) {
     page_->busy.store(0, std::memory_order_seq_cst);
   }
   return 0;
+}
+
+void Watcher::set_watching(bool on) {
+  watching_.store(on, std::memory_order_release);
+  if (on) {
+    watching_any_.fetch_or(bit_of(part_), std::memory_order_release);
+  } else {
+    watching_any_.fetch_and(~bit_of(part_), std::memory_order_release);
+  }
 }
 
 bool Watcher::become_busy() {
@@ -112,6 +123,7 @@ bool Watcher::settle() {
   place_markers();
   while (!wait_for_markers()) {
     note_completed();
+    note_waits();
     if (quit_.load(std::memory_order_acquire) || !watching()) {
       return true;
     }
@@ -120,10 +132,15 @@ bool Watcher::settle() {
     }
   }
   note_completed();
-  return all_done() && go_idle();
+  if (!all_done()) {
+    note_waits();
+    return false;
+  }
+  return go_idle();
 }
 
 bool Watcher::go_idle() {
+  set_waits(0);
   page_->idle_since_ns.store(monotonic_ns(), std::memory_order_relaxed);
   page_->busy.store(0, std::memory_order_seq_cst);
   // Pairs with the fence in submitting(): a program whose ring found the page busy had moved its
@@ -140,7 +157,7 @@ bool Watcher::go_idle() {
 bool Watcher::all_done() {
   const Queues::Lock lock(queues);
   for (const TrackedQueue& queue : queues) {
-    if (queue.state == QueueState::live && !is_done(queue)) {
+    if (queue.state == QueueState::live && queue.part == part_ && !is_done(queue)) {
       return false;
     }
   }
@@ -150,8 +167,8 @@ bool Watcher::all_done() {
 void Watcher::place_markers() {
   const Queues::Lock lock(queues);
   for (TrackedQueue& queue : queues) {
-    if (queue.state == QueueState::live && queue.many_producers && !queue.marker_out &&
-        !is_done(queue)) {
+    if (queue.state == QueueState::live && queue.part == part_ && queue.many_producers &&
+        !queue.marker_out && !is_done(queue)) {
       queue.marker_out = place_marker(queue);
     }
   }
@@ -196,7 +213,7 @@ bool Watcher::wait_for_markers() {
     {
       const Queues::Lock lock(queues);
       for (TrackedQueue& queue : queues) {
-        if (!queue.marker_out) {
+        if (!queue.marker_out || queue.part != part_) {
           continue;
         }
         if (runtime.signal_load(queue.marker) > 0) {
@@ -223,7 +240,7 @@ bool Watcher::wait_for_markers() {
 void Watcher::wait_for_signal(hsa_signal_t signal) {
   const auto* object = reinterpret_cast<const abi::AmdSignal*>(signal.handle);
   if (object->event_mailbox_ptr != 0) {
-    if (kfd::wait_event(channel_, object->event_id, kLookMs) >= 0) {
+    if (kfd::wait_event(channel_, object->event_id, waits_.look_ms(kLookMs)) >= 0) {
       return;
     }
   }
@@ -235,7 +252,7 @@ void Watcher::note_completed() {
   u64 more = 0;
   const Queues::Lock lock(queues);
   for (TrackedQueue& queue : queues) {
-    if (queue.state == QueueState::live) {
+    if (queue.state == QueueState::live && queue.part == part_) {
       const u64 read = runtime.load_read_index(queue.queue);
       more += read - queue.read_seen;
       queue.read_seen = read;
@@ -243,6 +260,18 @@ void Watcher::note_completed() {
   }
   if (more > 0) {
     page_->completed.fetch_add(more, std::memory_order_relaxed);
+    waits_.progress();
+  }
+}
+
+// Work of this part may wait for work of another part, which the daemon may have stopped for this
+// one: then it has to run.
+void Watcher::note_waits() { set_waits(waits_.look(part_)); }
+
+void Watcher::set_waits(u32 parts) {
+  if (page_->waits_for.load(std::memory_order_relaxed) != parts) {
+    page_->waits_for.store(parts, std::memory_order_release);
+    tell_daemon();
   }
 }
 
@@ -253,7 +282,7 @@ void Watcher::abandon_marker(TrackedQueue& queue) {
 }
 
 void Watcher::stop() {
-  watching_.store(false, std::memory_order_release);
+  set_watching(false);
   if (!running_) {
     return;
   }
@@ -261,12 +290,17 @@ void Watcher::stop() {
   {
     const Queues::Lock lock(queues);
     for (TrackedQueue& queue : queues) {
-      abandon_marker(queue);
+      if (queue.part == part_) {
+        abandon_marker(queue);
+      }
     }
   }
   wake();
   pthread_join(thread_, nullptr);
   running_ = false;
+}
+
+void Watcher::destroy_markers() {
   const Queues::Lock lock(queues);
   for (TrackedQueue& queue : queues) {
     // A marker that is still in a ring may yet be written by the GPU: its signal is left behind.

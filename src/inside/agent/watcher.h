@@ -1,4 +1,5 @@
-// Whether the process has unfinished GPU work, kept in the page it shares with the daemon.
+// Whether a part of the process (model/part.h) has unfinished GPU work, kept in the page it shares
+// with the daemon. There is a watcher for each part.
 //
 // Idle -> busy is seen in the program's own thread, before the doorbell of its first packet rings:
 // one exchange and one write to an eventfd. While the page says busy, a ring costs a look-up, a
@@ -22,6 +23,7 @@
 #include <atomic>
 
 #include "agent/queues.h"
+#include "agent/waits.h"
 #include "kfd/channel.h"
 #include "wire/page.h"
 
@@ -29,6 +31,8 @@ namespace gp::agent {
 
 class Watcher {
  public:
+  constexpr explicit Watcher(Part part) : part_(part) {}
+
   // `page` and `wake_fd` outlive the watcher's use.
   void prepare(const kfd::Channel& channel, wire::Page* page, int wake_fd);
 
@@ -36,6 +40,10 @@ class Watcher {
   // 0 or -errno.
   int watch(bool on);
   bool watching() const { return watching_.load(std::memory_order_acquire); }
+  // Whether anybody watches anything: asked at every store to a signal.
+  static bool any_watching() { return watching_any_.load(std::memory_order_acquire) != 0; }
+  // It has other queues than before: their work may be under way.
+  void queues_moved() { wake(); }
 
   // Before a doorbell is rung. True: the process was idle, and submitted() must follow the ring.
   bool submitting() {
@@ -49,8 +57,10 @@ class Watcher {
   // The queue of this slot has been destroyed: its marker will not complete any more.
   static void abandon_marker(TrackedQueue& queue);
 
-  // Ends the thread and destroys the signals. The runtime must still be there.
+  // Ends the thread.
   void stop();
+  // Once all watchers have stopped; the runtime must still be there.
+  static void destroy_markers();
 
   static constexpr u64 kMarkerSpacingNs = 200'000;
   static constexpr u32 kLookMs = 100;  // how often progress is counted during a long kernel
@@ -68,9 +78,15 @@ class Watcher {
   bool wait_for_markers();
   void wait_for_signal(hsa_signal_t signal);
   void note_completed();
+  void note_waits();
+  void set_waits(u32 parts);
+  void set_watching(bool on);
   bool all_done();
   void tell_daemon() const;
 
+  static std::atomic<u32> watching_any_;  // parts that are watched
+
+  Part part_;
   kfd::Channel channel_;
   wire::Page* page_ = nullptr;
   int wake_fd_ = -1;
@@ -80,8 +96,10 @@ class Watcher {
   std::atomic<bool> watching_{false};
   std::atomic<bool> quit_{false};
   std::atomic<u32> work_{0};  // a futex: 1 when there is something to look at
+  WaitSearch waits_;
 };
 
-extern Watcher watcher;
+extern Watcher watchers[kParts];
+inline Watcher& watcher_of(Part part) { return watchers[index_of(part)]; }
 
 }  // namespace gp::agent

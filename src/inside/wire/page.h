@@ -7,7 +7,8 @@
 // watcher sets it to 0 when the last packet of every queue has completed, and writes the eventfd.
 // The hook's exchange is sequentially consistent and comes before the doorbell store; the watcher
 // looks at the queues again after it wrote 0 and takes the busy state back if a packet slipped in.
-// The eventfd is also written when the agent ends an overdue lease.
+// The eventfd is also written when the agent ends an overdue lease, and when it finds out that this
+// part of the process waits for another part of it, or not any more.
 //
 // A stop lasts until lease_deadline_ns or the command's deadline, whichever is later, but never
 // longer than Welcome.lease_ns unless lease_deadline_ns has changed since the agent last looked.
@@ -34,6 +35,7 @@ struct alignas(64) Page {
   std::atomic<u64> bursts{0};          // idle -> busy transitions
   std::atomic<u64> completed{0};       // packets the GPU has taken; the watcher counts while busy
   std::atomic<u64> overdue_starts{0};  // leases the agent ended itself
+  std::atomic<u32> waits_for{0};       // other parts of the process: bits as of model/part.h
   // ---- written by the daemon ----
   alignas(64) std::atomic<u64> lease_deadline_ns{0};  // extended while the daemon wants the stop
 };

@@ -12,12 +12,13 @@
 
 #include "libc/types.h"
 #include "model/mechanism.h"
+#include "model/part.h"
 #include "model/work_class.h"
 
 namespace gp::wire {
 
 constexpr u32 kMagic = 0x70726770;  // "gprp"
-constexpr u16 kVersion = 4;
+constexpr u16 kVersion = 5;
 constexpr u32 kMaxMessage = 64 * 1024;
 constexpr u32 kMaxQueuesPerMessage = 1024;  // KFD's limit per process
 
@@ -64,6 +65,8 @@ constexpr std::optional<WorkClass> class_of(u32 code) {
 }
 constexpr u32 kPriorityUnset = 0xffffffff;
 
+// The agent has a connection for each part of its process that has queues: each is stopped, watched
+// and leased by itself.
 struct Hello {
   Header header{.kind = Kind::hello, .size = sizeof(Hello)};
   u32 pid = 0;        // as the agent sees it
@@ -73,6 +76,8 @@ struct Hello {
   u64 start_time = 0;             // of /proc/self/stat
   char tag[64] = {};              // zero-terminated
   char job[64] = {};
+  u32 part = 0;  // a Part; the class above is that of the process
+  u32 pad = 0;
 };
 
 // The process is stopped from outside where that is possible.
@@ -112,7 +117,7 @@ struct QueueDestroyed {
   u64 ring_base = 0;
 };
 
-// Stop or start all queues of the receiving process.
+// Stop or start the queues of the receiving part of a process, which may be all of them.
 struct Command {
   Header header{.kind = Kind::stop, .size = sizeof(Command)};
   Mechanism mechanism = Mechanism::self_debug;

@@ -36,6 +36,7 @@ JobView job_of(const json& job) {
   view.failures = job.at("failures").get<u64>();
   view.last_stop_us = if_known(job.at("last_stop_us"));
   view.last_start_us = if_known(job.at("last_start_us"));
+  view.stopped_us = or_default<double>(job.at("stopped_us_total"));
   view.pids = job.at("pids").get<std::vector<pid_t>>();
   for (const json& process : job.at("processes")) {
     if (process.at("agent").get<bool>()) {

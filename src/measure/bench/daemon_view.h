@@ -23,6 +23,7 @@ struct JobView {
   int level = 0;
   u64 preemptions = 0, failures = 0;
   std::optional<double> last_stop_us, last_start_us;
+  double stopped_us = 0;  // in all
   std::vector<pid_t> pids;
   std::vector<pid_t> with_agent;  // of these, those whose agent has reached the daemon
 };

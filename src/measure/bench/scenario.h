@@ -36,6 +36,7 @@ struct Outcome {
   std::vector<report::Scheme> schemes;
   std::optional<report::Batching> batching;
   std::optional<report::Reservation> reservation;
+  std::vector<report::LingerRun> lingers;
 };
 
 struct Scenario {

@@ -49,4 +49,9 @@ Status Waiter::wait(const char* what, const std::vector<Child*>& children,
   }
 }
 
+bool Waiter::is_ended() const {
+  pollfd signals = {end_signals_, POLLIN, 0};
+  return ::poll(&signals, 1, 0) > 0;
+}
+
 }  // namespace gp::demo

@@ -21,6 +21,8 @@ class Waiter {
   Status wait(const char* what, const std::vector<Child*>& children,
               const std::function<bool()>& done,
               std::chrono::milliseconds patience = std::chrono::minutes(2)) const;
+  // The user wants to end.
+  bool is_ended() const;
 
  private:
   int end_signals_;

@@ -189,6 +189,26 @@ std::string reservation_comparison(const Results& results) {
       reservation.queues, reservation.slots, table.finish());
 }
 
+std::string linger_comparison(const Results& results) {
+  if (results.lingers.empty()) {
+    return "";
+  }
+  Table table({"Stops outlast online work", "Request p50", "Slowest", "Stops per request",
+               "Offline keeps"});
+  for (const LingerRun& run : results.lingers) {
+    table.row({cell(run.linger + (run.best_fixed ? " (the best fixed)" : "")),
+               number_cell(format_ms(run.online_p50_ms)), number_cell(format_ms(run.online_max_ms)),
+               number_cell(run.stops_per_request ? fmt::format("{:.1f}", *run.stops_per_request)
+                                                 : kUnknown),
+               number_cell(format_percent(run.offline_kept))});
+  }
+  return fmt::format(
+      "<h3>How long a stop outlasts the work it was for</h3>\n<p>The same requests beside the same "
+      "job. Where it is never over, offline work is there and stopped all the time: less than that "
+      "no scheduler can take.</p>\n{}",
+      table.finish());
+}
+
 std::string tier_table(const Results& results) {
   const std::vector<Tier> tiers = hardware_tiers(results);
   if (tiers.empty()) {

@@ -32,6 +32,9 @@ std::string faster_text(const Reservation& reservation, const ReservedRun& run);
 // Online beside more queues than slots, with and without slots of its own; empty if not measured.
 std::string reservation_comparison(const Results& results);
 
+// The same load with lingers of various lengths; empty if they were not compared.
+std::string linger_comparison(const Results& results);
+
 // What runs on hardware are judged by: steps from good to very good, not criteria. On a virtual GPU
 // times are an emulator's and say nothing of hardware: the numbers stand beside the tiers,
 // unjudged.

@@ -252,13 +252,22 @@ constexpr char kHead[] = R"(<!DOCTYPE html>
  content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"/>
 )";
 
+std::string interrupted_notice(const Results& results) {
+  return !results.interrupted
+             ? ""
+             : fmt::format(
+                   "<p class=\"notice\"><b>Interrupted</b> {}: what was measured until then."
+                   "</p>\n",
+                   escape(*results.interrupted));
+}
+
 std::string header(const Results& results) {
   const Environment& environment = results.environment;
   return fmt::format(
-      "<header>\n<p class=\"brand\"><b>gpreempt</b><span>{}</span><span>{}</span></p>\n{}{}"
+      "<header>\n<p class=\"brand\"><b>gpreempt</b><span>{}</span><span>{}</span></p>\n{}{}{}"
       "</header>\n",
       escape(environment.device), escape(environment.date), headline(results),
-      environment.virtual_gpu ? kEmulated : "");
+      interrupted_notice(results), environment.virtual_gpu ? kEmulated : "");
 }
 
 }  // namespace

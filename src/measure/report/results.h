@@ -145,13 +145,27 @@ struct Reservation {
   std::string note;  // why it could not be measured
 };
 
+// The same requests beside the same offline job, with stops that outlast online work by so much.
+struct LingerRun {
+  std::string linger;  // kLearnt, kNeverOver, or "fixed at 10 ms"
+  std::optional<double> online_p50_ms, online_max_ms;
+  std::optional<double> stops_per_request;
+  // Of the time between requests, in which offline work could have run. 1: all of it.
+  std::optional<double> offline_kept;
+  bool best_fixed = false;  // with what is learnt is compared
+};
+inline constexpr char kLearnt[] = "learnt", kNeverOver[] = "never over";
+
 struct Results {
   Environment environment;
+  // Where somebody ended it ("in the step save"); empty: it ran to its end.
+  std::optional<std::string> interrupted = {};
   std::vector<Phase> phases;
   std::vector<Criterion> criteria;
   std::vector<Scheme> schemes;
   std::optional<Batching> batching;
   std::optional<Reservation> reservation;
+  std::vector<LingerRun> lingers;
 };
 
 }  // namespace gp::report

@@ -146,14 +146,26 @@ void fields(Visit&& visit, T& reservation) {
   visit("note", reservation.note);
 }
 
+template <class Visit, Is<LingerRun> T>
+void fields(Visit&& visit, T& run) {
+  visit("linger", run.linger);
+  visit("online_p50_ms", run.online_p50_ms);
+  visit("online_max_ms", run.online_max_ms);
+  visit("stops_per_request", run.stops_per_request);
+  visit("offline_kept", run.offline_kept);
+  visit("best_fixed", run.best_fixed);
+}
+
 template <class Visit, Is<Results> T>
 void fields(Visit&& visit, T& results) {
   visit("environment", results.environment);
+  visit("interrupted", results.interrupted);
   visit("phases", results.phases);
   visit("criteria", results.criteria);
   visit("schemes", results.schemes);
   visit("batching", results.batching);
   visit("reservation", results.reservation);
+  visit("lingers", results.lingers);
 }
 
 namespace {
@@ -223,8 +235,8 @@ class Writer : public Walk {
   }
 };
 
-// What an older gpreempt did not measure yet: what may be unknown, and rounds, of which it had
-// none.
+// What an older gpreempt did not measure yet: what may be unknown, and rounds and lingers, of which
+// it had none.
 template <class T>
 constexpr bool may_be_missing(const T&) {
   return false;
@@ -234,6 +246,7 @@ constexpr bool may_be_missing(const std::optional<T>&) {
   return true;
 }
 constexpr bool may_be_missing(const std::vector<Round>&) { return true; }
+constexpr bool may_be_missing(const std::vector<LingerRun>&) { return true; }
 
 class Reader : public Walk {
  public:

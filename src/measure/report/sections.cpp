@@ -219,7 +219,8 @@ std::string throughput_section(const Results& results) {
 
 std::string scheme_section(const Results& results) {
   const std::string comparison = scheme_comparison(results) + batching_comparison(results) +
-                                 reservation_comparison(results) + tier_table(results);
+                                 reservation_comparison(results) + linger_comparison(results) +
+                                 tier_table(results);
   return comparison.empty() ? "" : section("Ways to stop, under the same load", comparison);
 }
 

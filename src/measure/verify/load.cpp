@@ -13,6 +13,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr auto kOnlineAtMost = std::chrono::hours(24);
+constexpr auto kLastWords = std::chrono::seconds(5);
 
 demo::Command command_of(const Setting& setting, const LoadOptions& options) {
   demo::Command command;
@@ -77,10 +78,11 @@ bool Load::take_if_said(const std::string& word, Reply& reply) {
   return false;
 }
 
-Result<Reply> Load::take(const std::string& word, milliseconds patience) {
+Result<Reply> Load::take(const demo::Waiter& waiter, const std::string& word,
+                         milliseconds patience) {
   Reply reply;
   bool gone = false;
-  TRY(setting_.waiter.wait(
+  TRY(waiter.wait(
       fmt::format("{} of {}", word, child_->name()).c_str(), {child_.get()},
       [&] {
         gone = child_->status().has_value();
@@ -101,6 +103,11 @@ Result<Rate> Load::calibrate(const KernelShape& shape) {
   const Reply reply = TRY(take("rate"));
   told_rates_.push_back(shape);
   return Rate{reply.number("rounds_per_ms"), reply.number("ticks_per_ms")};
+}
+
+Result<double> Load::bandwidth() {
+  TRY(tell("bandwidth"));
+  return TRY(take("bandwidth")).number("gb_per_s");
 }
 
 // What a launch says; the program is told the rate first if it does not know it.
@@ -153,6 +160,12 @@ Status Load::begin_online(const KernelShape& shape, double ms, double every_ms, 
 }
 
 Result<Reply> Load::end_online() { return take("online", kOnlineAtMost); }
+
+Result<Reply> Load::last_words(const std::string& word) {
+  constexpr int kNobodyEndsThis = -1;
+  TRY(tell("stop"));
+  return take(demo::Waiter(kNobodyEndsThis, setting_.progress), word, kLastWords);
+}
 
 Result<std::vector<double>> Load::progress() {
   TRY(tell("progress"));

@@ -34,6 +34,8 @@ class Load {
 
   // Measures, with nobody in its way.
   Result<Rate> calibrate(const KernelShape& shape);
+  // GB/s at which the GPU fills its memory.
+  Result<double> bandwidth();
   // Kernels of this length back to back, until end_offline(). Returns when all queues run.
   Status begin_offline(const KernelShape& shape, double ms);
   Result<Reply> end_offline();
@@ -43,6 +45,10 @@ class Load {
   // Requests of this length, one every so often, so many. Returns at once.
   Status begin_online(const KernelShape& shape, double ms, double every_ms, unsigned requests);
   Result<Reply> end_online();
+
+  // When the user has ended us: what the program's work, of the kind `word`, came to until now.
+  // Soon, or not at all.
+  Result<Reply> last_words(const std::string& word);
 
   // The rounds of each queue's kernel, as the GPU writes them.
   Result<std::vector<double>> progress();
@@ -61,7 +67,10 @@ class Load {
         count_(queues) {}
   Status tell(const std::string& line) { return child_->send(line); }
   // The next line that begins with this word; others wait for their turn.
-  Result<Reply> take(const std::string& word, milliseconds patience = std::chrono::minutes(2));
+  Result<Reply> take(const std::string& word, milliseconds patience = std::chrono::minutes(2)) {
+    return take(setting_.waiter, word, patience);
+  }
+  Result<Reply> take(const demo::Waiter& waiter, const std::string& word, milliseconds patience);
   bool take_if_said(const std::string& word, Reply& reply);
   Result<std::string> words_of(const KernelShape& shape, double ms);
 

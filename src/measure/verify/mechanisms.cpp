@@ -69,6 +69,7 @@ void judge(const Case& each, const Measured& measured, report::Results& results)
       batch ? std::span<const double>(kBatchMs) : std::span<const double>(kStopMs);
   results.criteria.push_back(
       tiered(kMechanismsStep, "stop by " + name, limits, stops.stop_ms, 0.99));
+  results.criteria.back().note += parts_text(stops);
   results.criteria.push_back(
       tiered(kMechanismsStep, "start by " + name, limits, stops.start_ms, 0.99));
   results.criteria.push_back(

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cmath>
 #include <thread>
 
+#include "bench/daemon_view.h"
 #include "demo/summary.h"
 #include "report/numbers.h"
 #include "verify/judge.h"
@@ -24,7 +26,12 @@ Status serve(Load& online, const Setting& setting, milliseconds duration, Beside
   TRY(online.end_online());
   const auto requests = static_cast<unsigned>(static_cast<double>(duration.count()) / kEveryMs);
   TRY(online.begin_online(shape, kRequestMs, kEveryMs, std::max(1U, requests)));
-  const Reply served = TRY(online.end_online());
+  auto ended = online.end_online();
+  if (!ended && setting.waiter.is_ended()) {
+    beside.interrupted = true;
+    ended = online.last_words("online");
+  }
+  const Reply served = TRY(std::move(ended));
   for (const double us : served.list) {
     beside.latencies_ms.push_back(us / 1000);
   }
@@ -49,7 +56,13 @@ report::Criterion loss_criterion(const Loss& loss) {
   report::Criterion criterion =
       at_most(kOnlineStep, "offline throughput lost beyond online's own time", kLossPercent, "%",
               loss.beyond_online);
-  criterion.note = loss.plain ? fmt::format("lost in all: {:.1f} %", *loss.plain) : "";
+  // Stopped for longer than online worked: the linger. Less was stopped than was lost: it ran
+  // slower.
+  criterion.note = loss.plain ? fmt::format(
+                                    "lost in all {:.1f} %; offline was stopped for {:.1f} % "
+                                    "of the time, online had {:.1f} %",
+                                    *loss.plain, *loss.stopped, *loss.online_part)
+                              : "";
   return criterion;
 }
 
@@ -73,13 +86,22 @@ Result<Beside> run_beside(const Setting& setting, const Programs& programs, mill
   if (online) {
     TRY(serve(*online, setting, duration, beside));
   } else {
-    TRY(pass_time(setting, *offline, duration));
+    const Status passed = pass_time(setting, *offline, duration);
+    beside.interrupted = !passed && setting.waiter.is_ended();
+    if (!passed && !beside.interrupted) {
+      return passed.error();
+    }
   }
   if (offline) {
     if (programs.scheduler != nullptr) {
-      beside.preemptions = TRY(programs.scheduler->preemptions_of("offline"));
+      const bench::DaemonView view = TRY(bench::look_at(*programs.scheduler));
+      if (const bench::JobView* job = view.job("offline")) {
+        beside.preemptions = job->preemptions;
+        beside.stopped_s = job->stopped_us / 1e6;
+      }
     }
-    const Reply end = TRY(offline->end_offline());
+    const Reply end =
+        TRY(beside.interrupted ? offline->last_words("offline") : offline->end_offline());
     beside.offline_s = end.number("seconds");
     beside.offline_kernels_per_s = report::ratio(end.number("kernels"), beside.offline_s);
     beside.wrong_lanes += end.number("wrong_lanes");
@@ -115,6 +137,8 @@ Loss loss_of(const Beside& online_alone, const Beside& offline_alone, const Besi
       *request_ms / 1000 * static_cast<double>(both.latencies_ms.size()) / both.offline_s;
   Loss loss;
   loss.plain = 100 * (1 - *left);
+  loss.online_part = 100 * online_part;
+  loss.stopped = 100 * both.stopped_s / both.offline_s;
   if (online_part < 1) {
     loss.beyond_online = 100 * (1 - *left / (1 - online_part));
   }
@@ -122,16 +146,18 @@ Loss loss_of(const Beside& online_alone, const Beside& offline_alone, const Besi
 }
 
 Status run_online(Setting& setting, report::Results& results) {
-  const milliseconds duration = setting.extent.phase;
-  const Beside online_alone = TRY(run_beside(setting, {.online = true}, duration));
-  const Beside offline_alone = TRY(run_beside(setting, {.offline = true}, duration));
-  const Beside without = TRY(run_beside(setting, {.online = true, .offline = true}, duration));
+  // Each is kept as soon as it has been measured.
+  const auto run = [&](const char* name, const Programs& programs) -> Result<Beside> {
+    Beside beside = TRY(run_beside(setting, programs, setting.extent.phase));
+    results.phases.push_back(phase_of(name, beside));
+    return beside.interrupted ? Result<Beside>(Error{EINTR, name, ""}) : std::move(beside);
+  };
+  const Beside online_alone = TRY(run(report::kOnlineAlone, {.online = true}));
+  const Beside offline_alone = TRY(run(report::kOfflineAlone, {.offline = true}));
+  const Beside without = TRY(run(report::kBothWithout, {.online = true, .offline = true}));
   const demo::Scheduler scheduler = TRY(start_daemon(setting));
-  const Beside with = TRY(
-      run_beside(setting, {.online = true, .offline = true, .scheduler = &scheduler}, duration));
-  results.phases = {phase_of(report::kOnlineAlone, online_alone),
-                    phase_of(report::kOfflineAlone, offline_alone),
-                    phase_of(report::kBothWithout, without), phase_of(report::kBothWith, with)};
+  const Beside with =
+      TRY(run(report::kBothWith, {.online = true, .offline = true, .scheduler = &scheduler}));
 
   auto& criteria = results.criteria;
   criteria.push_back(tiered(kOnlineStep, "online p99 beside offline, with gpreempt", kOnlineMs,

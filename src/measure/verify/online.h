@@ -24,8 +24,11 @@ struct Beside {
   std::optional<double> offline_kernels_per_s;
   double offline_s = 0, wrong_lanes = 0;
   u64 preemptions = 0;
+  double stopped_s = 0;      // of offline_s, offline stood still because gpreempt had stopped it
+  bool interrupted = false;  // by the user: not as long as it should have been
 };
 
+// If the user ends it: what was measured until then, if there was anything.
 Result<Beside> run_beside(const Setting& setting, const Programs& programs, milliseconds duration);
 
 // As the report shows it.
@@ -35,6 +38,8 @@ report::Phase phase_of(const char* name, const Beside& beside);
 // online had the GPU.
 struct Loss {
   std::optional<double> plain, beyond_online;
+  // Where it went, in percent of all: offline was stopped, and online had the GPU.
+  std::optional<double> stopped, online_part;
 };
 Loss loss_of(const Beside& online_alone, const Beside& offline_alone, const Beside& both);
 

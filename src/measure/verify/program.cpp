@@ -2,7 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
+
+#include "demo/summary.h"
+#include "report/numbers.h"
 
 #include "verify/judge.h"
 #include "verify/load.h"
@@ -31,6 +35,40 @@ std::vector<KernelShape> shapes_to_save(const Setting& setting) {
       {"small", cus}, {"small", 8 * cus}, {"registers", cus}, {"registers", 4 * cus}, {"lds", cus}};
 }
 
+namespace {
+
+// By how much a kernel of this length is longer or shorter than asked, as a factor.
+Result<double> error_of(Load& load, const KernelShape& shape, double ms) {
+  constexpr int kTimes = 5;
+  std::vector<double> all;
+  for (int i = 0; i < kTimes; ++i) {
+    TRY(load.begin_once(shape, ms));
+    all.push_back(TRY(load.end_once()).front().number("gpu_ms") / ms);
+  }
+  const double ratio = *demo::quantile(all, 0.5);
+  return ratio > 0 ? std::max(ratio, 1 / ratio) : HUGE_VAL;
+}
+
+// What all other steps count on: a kernel is as long as it is asked to be, on whatever GPU.
+Result<report::Criterion> judge_lengths(Load& load, const KernelShape& shape) {
+  constexpr double kLengthsMs[] = {0.1, 1, 10, 100};
+  constexpr double kMostOff = 2;
+  double worst = 1;
+  std::string each;
+  for (const double ms : kLengthsMs) {
+    const double error = TRY(error_of(load, shape, ms));
+    worst = std::max(worst, error);
+    each +=
+        fmt::format("{}{} ms: {:.2f}x", each.empty() ? "" : ", ", report::format_short(ms), error);
+  }
+  report::Criterion criterion = at_most(
+      "program", "kernels are as long as asked for, 0.1 to 100 ms: off by", kMostOff, "x", worst);
+  criterion.note = each;
+  return criterion;
+}
+
+}  // namespace
+
 Status run_program(Setting& setting, report::Results& results) {
   Load load = TRY(Load::start(setting, {.name = "calibration"}));
   const Reply& ready = load.ready();
@@ -44,12 +82,16 @@ Status run_program(Setting& setting, report::Results& results) {
   for (const KernelShape& shape : shapes) {
     setting.rates[shape] = TRY(load.calibrate(shape));
   }
+  setting.fill_gb_per_s = TRY(load.bandwidth());
   const Rate& usual = setting.rates.at(one_group_per_cu(setting));
-  results.criteria.push_back(
-      holds("program", "GPU kernels run, with exact results", true,
-            fmt::format("{}, {} CUs, {}; clock {:.1f} MHz, {:.0f} rounds per ms",
-                        ready.text("target"), setting.compute_units, setting.runtime,
-                        usual.ticks_per_ms / 1000, usual.rounds_per_ms)));
+  results.criteria.push_back(holds(
+      "program", "GPU kernels run, with exact results", true,
+      fmt::format("{}, {} CUs, {}; clock {:.1f} MHz, {:.0f} rounds per ms; it fills memory at "
+                  "{} GB/s",
+                  ready.text("target"), setting.compute_units, setting.runtime,
+                  usual.ticks_per_ms / 1000, usual.rounds_per_ms,
+                  report::format_short(setting.fill_gb_per_s))));
+  results.criteria.push_back(TRY(judge_lengths(load, one_group_per_cu(setting))));
   return ok();
 }
 

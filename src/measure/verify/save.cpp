@@ -7,6 +7,7 @@
 #include "bench/held_job.h"
 #include "demo/summary.h"
 #include "discover/discover.h"
+#include "report/numbers.h"
 #include "verify/judge.h"
 #include "verify/steps.h"
 #include "verify/stops.h"
@@ -42,9 +43,16 @@ std::string saved_text(const Setting& setting, const std::optional<u64>& bytes,
                         format_size(*setting.node.save_area_bytes));
   }
   const auto ms = demo::quantile(stop_ms, 0.5);
-  if (bytes && *bytes != 0 && ms) {
-    text += fmt::format("; saved {}, {:.2f} GB/s of a stop's p50", format_size(*bytes),
-                        static_cast<double>(*bytes) / (*ms * 1e6));
+  if (!bytes || *bytes == 0 || !ms) {
+    return text + "; what was saved is not known: debugfs cannot be read";
+  }
+  const double gb = static_cast<double>(*bytes) / 1e9;
+  text += fmt::format("; saved {}, {:.2f} GB/s of a stop's p50", format_size(*bytes),
+                      gb / (*ms / 1000));
+  if (setting.fill_gb_per_s > 0) {
+    const double floor_ms = 1000 * gb / setting.fill_gb_per_s;
+    text += fmt::format("; memory alone would take {}: p50 is {:.3g} times that",
+                        report::format_ms(floor_ms), *ms / floor_ms);
   }
   return text;
 }

@@ -60,6 +60,7 @@ struct Setting {
   // What is found out by the first step, for those after it.
   std::map<KernelShape, Rate> rates = {};
   unsigned compute_units = 0;
+  double fill_gb_per_s = 0;  // of its memory; 0: not known
   std::string runtime = {};  // "HSA 1.15 (/opt/rocm/lib/libhsa-runtime64.so.1)"
   // Mechanisms of level 3 that have stopped a running kernel here, the best first.
   std::vector<std::string> working = {};

@@ -13,6 +13,8 @@
 #include "bench/held_job.h"
 #include "bench/mechanisms.h"
 #include "client/client.h"
+#include "demo/summary.h"
+#include "report/numbers.h"
 
 namespace gp::verify {
 namespace {
@@ -74,6 +76,9 @@ Status try_each(const Setting& setting, const demo::Scheduler& scheduler,
 Status stop_once(bench::HeldJob& job, std::vector<Load>& loads, Stops& stops,
                  std::vector<double>& seen) {
   stops.stop_ms.push_back(TRY(job.stop()) / 1000);
+  if (const auto us = TRY(job.view()).last_stop_us) {
+    stops.own_ms.push_back(std::max(0.0, stops.stop_ms.back() - *us / 1000));
+  }
   const std::vector<double> stopped = TRY(progress_of(loads));
   std::this_thread::sleep_for(kHoldStill);
   stops.moved += TRY(progress_of(loads)) != stopped ? 1 : 0;
@@ -86,6 +91,16 @@ Status stop_once(bench::HeldJob& job, std::vector<Load>& loads, Stops& stops,
 }
 
 }  // namespace
+
+std::string parts_text(const Stops& stops) {
+  const auto ms = [](const std::optional<double>& us) {
+    return report::format_ms(us ? std::optional(*us / 1000) : std::nullopt);
+  };
+  return fmt::format(
+      "; of it a call of the driver p50 {}, p99 {}; between client and daemon p50 {}",
+      ms(stops.driver.p50), ms(stops.driver.p99),
+      report::format_ms(demo::quantile(stops.own_ms, 0.5)));
+}
 
 Status wait_until_known(const Setting& setting, const demo::Scheduler& scheduler,
                         std::vector<Load>& loads) {
@@ -164,6 +179,7 @@ Result<Stops> stop_and_start(const Setting& setting, const demo::Scheduler& sche
     TRY(stop_once(job, loads, stops, seen));
   }
   TRY(loads.front().wait_for_progress(kRunsAgain));
+  stops.driver = TRY(bench::look_at(scheduler)).ioctl;
   for (Load& load : loads) {
     const Reply end = TRY(load.end_offline());
     stops.kernels += static_cast<unsigned>(end.number("kernels"));

@@ -1,9 +1,11 @@
 // Programs of one job, stopped and started by hand again and again, and what came of it.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "bench/daemon_view.h"
 #include "bench/held_job.h"
 #include "demo/scheduler.h"
 #include "verify/load.h"
@@ -13,6 +15,9 @@ namespace gp::verify {
 
 struct Stops {
   std::vector<double> stop_ms, start_ms;
+  // Of a stop: what is neither the driver's nor the program's, but ours.
+  std::vector<double> own_ms;
+  bench::Spread driver;     // of its calls, one or more per stop
   unsigned moved = 0;       // stops during which a kernel made progress all the same
   unsigned mid_kernel = 0;  // stops in the middle of a kernel of the first queue
   unsigned kernels = 0;     // of all programs
@@ -41,6 +46,9 @@ Result<Stops> stop_and_start(const Setting& setting, const demo::Scheduler& sche
 
 Result<Gap> see_the_gap(const Setting& setting, const demo::Scheduler& scheduler, Load& load,
                         const KernelShape& shape, double kernel_ms);
+
+// Where the time of a stop went, to be added to a note.
+std::string parts_text(const Stops& stops);
 
 // Until the daemon knows all programs, by their agents if they have any. ENOTSUP if it never does.
 Status wait_until_known(const Setting& setting, const demo::Scheduler& scheduler,

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 
 #include "base/exit_code.h"
 #include "report/verdict.h"
@@ -72,7 +71,7 @@ std::string obstacle(const Step& step, const Setting& setting) {
   return "";
 }
 
-Status run_step(const Step& step, Setting& setting, report::Results& results) {
+Status do_step(const Step& step, Setting& setting, report::Results& results) {
   if (step.needs_mechanism && setting.working.empty() && !setting.rates.empty()) {
     TRY(find_working(setting));
   }
@@ -80,37 +79,44 @@ Status run_step(const Step& step, Setting& setting, report::Results& results) {
     results.criteria.push_back(unjudged(report::kSkipped, step.name, step.what, why));
     return ok();
   }
-  Status done = step.run(setting, results);
-  if (!done && done.error().code == EINTR) {
-    return done;
-  }
-  if (!done) {
+  return step.run(setting, results);
+}
+
+// What a step has measured before the user ended it counts; what it has not is no failure.
+void run_step(const Step& step, Setting& setting, report::Results& results) {
+  const Status done = do_step(step, setting, results);
+  if (setting.waiter.is_ended()) {
+    results.interrupted = fmt::format("in the step {}", step.name);
+    results.criteria.push_back(unjudged(report::kSkipped, step.name,
+                                        "the rest of this step, and those after it",
+                                        "verify was interrupted"));
+  } else if (!done) {
     results.criteria.push_back(failure_of(step, done.error()));
   }
-  return ok();
 }
 
 }  // namespace
 
 std::span<const Step> steps() { return kSteps; }
 
-Status run_steps(Setting& setting, report::Results& results) {
+void run_steps(Setting& setting, report::Results& results) {
   for (const Step& step : kSteps) {
     if (!is_chosen(step, setting.extent)) {
       continue;
     }
     setting.progress.begin(fmt::format("{}: {}", step.name, step.what));
     const std::size_t before = results.criteria.size();
-    const Status done = run_step(step, setting, results);
+    run_step(step, setting, results);
     const auto its = std::span(results.criteria).subspan(before);
     if (setting.virtual_gpu) {
       mark_emulated(its);
     }
     add_remedy(step, its);
-    TRY(done);
-    setting.progress.done(outcome_text(its));
+    setting.progress.done(results.interrupted ? "interrupted" : outcome_text(its));
+    if (results.interrupted) {
+      return;
+    }
   }
-  return ok();
 }
 
 std::vector<std::string> users_of(const discover::Snapshot& snapshot, u32 gpu_id) {

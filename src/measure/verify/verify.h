@@ -7,9 +7,9 @@
 
 namespace gp::verify {
 
-// All steps, whatever comes of each. EINTR if the user ended it; what was found until then is in
-// the results.
-Status run_steps(Setting& setting, report::Results& results);
+// All steps, whatever comes of each. If the user ends it, what was found until then is in the
+// results, which say so.
+void run_steps(Setting& setting, report::Results& results);
 
 // Whoever has queues on this GPU: "1234 python train.py". Empty: nobody, as far as is known.
 std::vector<std::string> users_of(const discover::Snapshot& snapshot, u32 gpu_id);

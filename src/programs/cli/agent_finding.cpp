@@ -4,6 +4,7 @@
 
 #include <chrono>
 
+#include "base/files.h"
 #include "base/text_table.h"
 #include "cli/json_field.h"
 #include "client/client.h"
@@ -14,6 +15,16 @@ namespace {
 using nlohmann::json;
 
 constexpr auto kPatience = std::chrono::seconds(2);  // a daemon that hangs is not waited for
+
+// It waits for a daemon as long as the process lives.
+Finding unreached(bool daemon_answers) {
+  return {"agent", Health::limited,
+          daemon_answers ? "it is in the process, and has not reached the daemon that answers here"
+                         : "it is in the process, and no daemon answers: nothing is stopped",
+          daemon_answers ? "GPREEMPT_SOCKET and --socket must name the same daemon for both"
+                         : "start gpreemptd where the process looks for it (GPREEMPT_SOCKET)",
+          exit_ok};
+}
 
 const json* find_process(const json& status, pid_t pid) {
   for (const json& job : field(status, "jobs")) {
@@ -28,10 +39,10 @@ const json* find_process(const json& status, pid_t pid) {
 
 }  // namespace
 
-std::optional<Finding> agent_finding(const json& status, pid_t pid) {
+std::optional<Finding> agent_finding(const json& status, pid_t pid, bool is_loaded) {
   const json* process = find_process(status, pid);
   if (process == nullptr) {
-    return std::nullopt;
+    return is_loaded ? std::optional(unreached(status.is_object())) : std::nullopt;
   }
   const json& refused = field(*process, "agent_refused");
   if (refused.is_string()) {
@@ -44,17 +55,26 @@ std::optional<Finding> agent_finding(const json& status, pid_t pid) {
   if (field(*process, "agent") == true) {
     return Finding{"agent", Health::good, "it works in the process", "", exit_ok};
   }
+  if (is_loaded) {
+    return unreached(true);
+  }
   return Finding{"agent", Health::limited, "none works in the process",
                  "start it with gpreempt run to have it stopped from inside", exit_ok};
 }
 
+bool has_agent_loaded(pid_t pid) {
+  const auto maps = read_file(fmt::format("/proc/{}/maps", pid));
+  return maps && maps->find("/libgpreempt_agent.so") != std::string::npos;
+}
+
 std::optional<Finding> ask_for_agent(pid_t pid) {
+  const bool is_loaded = has_agent_loaded(pid);
   auto daemon = wire::Client::connect();
   if (!daemon || !daemon->set_timeout(kPatience)) {
-    return std::nullopt;
+    return agent_finding({}, pid, is_loaded);
   }
   const Result<std::string> text = daemon->text(wire::Kind::status);
-  return text ? agent_finding(json::parse(*text, nullptr, false), pid) : std::nullopt;
+  return agent_finding(text ? json::parse(*text, nullptr, false) : json(), pid, is_loaded);
 }
 
 }  // namespace gp::cli

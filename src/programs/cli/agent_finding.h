@@ -8,10 +8,14 @@
 
 namespace gp::cli {
 
-// Of the daemon's status. Empty if it does not know the process: then there is nothing to tell.
-std::optional<Finding> agent_finding(const nlohmann::json& status, pid_t pid);
+// Of the daemon's status, null if none answers, and of whether the agent is loaded in the process.
+// Empty if there is nothing to tell: no agent, and a process that no daemon knows.
+std::optional<Finding> agent_finding(const nlohmann::json& status, pid_t pid, bool is_loaded);
 
-// Asks the daemon; empty also if none answers, for it is not needed to diagnose.
+// Whether the process has our agent's library mapped; false also if that cannot be read.
+bool has_agent_loaded(pid_t pid);
+
+// Looks, and asks the daemon.
 std::optional<Finding> ask_for_agent(pid_t pid);
 
 }  // namespace gp::cli

@@ -68,6 +68,7 @@ Status run_all(const std::vector<const bench::Scenario*>& scenarios, const bench
     bench::Outcome outcome = TRY(bench::run(*scenario, context, progress));
     std::ranges::move(outcome.criteria, std::back_inserter(results.criteria));
     std::ranges::move(outcome.schemes, std::back_inserter(results.schemes));
+    std::ranges::move(outcome.lingers, std::back_inserter(results.lingers));
     if (outcome.batching) {
       results.batching = std::move(outcome.batching);
     }

@@ -34,7 +34,7 @@ Result<std::string> bench_json(const report::Results& results) {
     all["criteria"][i]["passed"] = report::is_met(results.criteria[i]);
     all["criteria"][i]["verdict"] = report::name(report::verdict_of(results.criteria[i]));
   }
-  for (const char* part : {"schemes", "batching", "reservation"}) {
+  for (const char* part : {"schemes", "batching", "reservation", "lingers"}) {
     all[part] = whole[part];
   }
   all["tiers"] = tiers_json(results);

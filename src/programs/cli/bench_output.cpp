@@ -20,6 +20,20 @@ std::string value_text(const report::Criterion& criterion) {
   return criterion.value ? fmt::format("{:.4g} {}", *criterion.value, criterion.unit) : "N/A";
 }
 
+// What nothing is known of.
+void leave_out_empty(std::vector<Column>& columns, std::vector<Row>& rows) {
+  for (std::size_t i = columns.size(); i-- > 0;) {
+    const bool is_empty = std::ranges::all_of(
+        rows, [&](const Row& row) { return row[i].empty() || row[i] == report::kUnknown; });
+    if (is_empty) {
+      columns.erase(columns.begin() + static_cast<std::ptrdiff_t>(i));
+      for (Row& row : rows) {
+        row.erase(row.begin() + static_cast<std::ptrdiff_t>(i));
+      }
+    }
+  }
+}
+
 void add_criteria(const std::vector<report::Criterion>& criteria, std::string& out) {
   std::vector<Row> rows;
   for (const report::Criterion& each : criteria) {
@@ -27,8 +41,10 @@ void add_criteria(const std::vector<report::Criterion>& criteria, std::string& o
                     fmt::format("{} {:.4g}", each.at_least ? ">=" : "<=", each.limit),
                     each.noise ? fmt::format("{:.3g}", *each.noise) : ""});
   }
-  const std::string text = layout(
-      {{""}, {"SCENARIO"}, {"WHAT"}, {"MEASURED", true}, {"ASKED", true}, {"NOISE", true}}, rows);
+  std::vector<Column> columns = {
+      {""}, {"SCENARIO"}, {"WHAT"}, {"MEASURED", true}, {"ASKED", true}, {"NOISE", true}};
+  leave_out_empty(columns, rows);
+  const std::string text = layout(columns, rows);
   std::istringstream lines(text);
   std::string line;
   std::getline(lines, line);
@@ -72,16 +88,11 @@ void add_schemes(const std::vector<report::Scheme>& schemes, std::string& out) {
                     number(each.online_p50_ms, 2), number(each.online_p99_ms, 2),
                     number(each.low_over_high, 2), number(each.offline_steps_per_s, 2)});
   }
-  fmt::format_to(std::back_inserter(out), "{}",
-                 layout({{"MECHANISM"},
-                         {"LEVEL", true},
-                         {"STOP US", true},
-                         {"START US", true},
-                         {"ONLINE P50 MS", true},
-                         {"P99 MS", true},
-                         {"LOW/HIGH", true},
-                         {"STEPS/S", true}},
-                        rows));
+  std::vector<Column> columns = {{"MECHANISM"},      {"LEVEL", true},         {"STOP US", true},
+                                 {"START US", true}, {"ONLINE P50 MS", true}, {"P99 MS", true},
+                                 {"LOW/HIGH", true}, {"STEPS/S", true}};
+  leave_out_empty(columns, rows);
+  fmt::format_to(std::back_inserter(out), "{}", layout(columns, rows));
   add_notes(schemes, out);
 }
 
@@ -137,6 +148,26 @@ void add_reservation(const report::Reservation& reservation, std::string& out) {
                         rows));
 }
 
+void add_lingers(const std::vector<report::LingerRun>& lingers, std::string& out) {
+  if (lingers.empty()) {
+    return;
+  }
+  std::vector<Row> rows;
+  for (const report::LingerRun& run : lingers) {
+    rows.push_back({run.linger, number(run.online_p50_ms, 1), number(run.online_max_ms, 1),
+                    number(run.stops_per_request, 2), report::format_percent(run.offline_kept),
+                    run.best_fixed ? "the best fixed" : ""});
+  }
+  fmt::format_to(std::back_inserter(out), "{}\n",
+                 layout({{"STOPS OUTLAST ONLINE WORK"},
+                         {"ONLINE P50 MS", true},
+                         {"MAX MS", true},
+                         {"STOPS/REQUEST", true},
+                         {"OFFLINE KEEPS", true},
+                         {""}},
+                        rows));
+}
+
 void add_tiers(const report::Results& results, std::string& out) {
   const std::vector<report::Tier> tiers = report::hardware_tiers(results);
   if (tiers.empty()) {
@@ -170,6 +201,7 @@ std::string bench_text(const report::Results& results) {
   if (results.reservation) {
     add_reservation(*results.reservation, out);
   }
+  add_lingers(results.lingers, out);
   add_tiers(results, out);
   add_criteria(results.criteria, out);
   return out;

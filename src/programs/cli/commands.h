@@ -37,7 +37,8 @@ int doctor(std::optional<pid_t> pid, bool json);
 
 // Replaces this process by the command, with the agent in it. Returns only if that fails.
 struct RunOptions {
-  WorkClass work_class = WorkClass::normal;
+  std::optional<WorkClass> work_class;
+  bool streams = false;  // HIP streams have classes, by their priorities
   std::string tag, job;
   std::optional<u32> priority;
   std::string socket;  // empty: the usual one

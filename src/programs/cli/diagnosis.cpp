@@ -132,6 +132,13 @@ Finding check_preemption_calls() {
 
 std::string save_areas(const Snapshot& snapshot) {
   std::string text;
+  const auto& nodes = snapshot.nodes;
+  if (nodes.size() > 1 && std::ranges::all_of(nodes, [&](const discover::Node& node) {
+        return node.save_area_bytes && node.save_area_bytes == nodes.front().save_area_bytes;
+      })) {
+    return fmt::format("{} on each of {} GPUs", format_size(*nodes.front().save_area_bytes),
+                       nodes.size());
+  }
   for (const discover::Node& node : snapshot.nodes) {
     const std::string area =
         node.save_area_bytes ? format_size(*node.save_area_bytes) : std::string("N/A");

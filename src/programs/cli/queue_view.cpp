@@ -103,16 +103,18 @@ std::string short_command(const std::string& command) {
 std::string node_table(const discover::Snapshot& snapshot) {
   std::vector<Row> rows;
   for (const discover::Node& node : snapshot.nodes) {
-    rows.push_back({text_or_na(unless_zero(node.gpu_id)), text_or_na(discover::gfx_name(node)),
-                    text_or_na(node.cus), text_or_na(node.xccs), text_or_na(node.hqds),
-                    text_or_na(node.hqds_active),
+    rows.push_back({std::to_string(rows.size()), text_or_na(unless_zero(node.gpu_id)),
+                    text_or_na(discover::gfx_name(node)), text_or_na(node.cus),
+                    text_or_na(node.xccs), text_or_na(node.hqds), text_or_na(node.hqds_active),
                     node.save_area_bytes ? format_size(*node.save_area_bytes) : "N/A",
                     text_or_na(node.name)});
   }
   if (rows.empty()) {
     return "No GPU.\n";
   }
-  return layout({{"GPU", true},
+  // The first is what verify --gpu wants, and ROCm's own numbers where nothing is hidden from it.
+  return layout({{"NO", true},
+                 {"GPU", true},
                  {"GFX"},
                  {"CUS", true},
                  {"XCCS", true},

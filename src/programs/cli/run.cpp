@@ -23,7 +23,10 @@ void set_if(const char* name, const std::string& value) {
 }
 
 void describe_in_environment(const RunOptions& options) {
-  ::setenv("GPREEMPT_CLASS", gp::name(options.work_class), 1);
+  if (options.work_class) {
+    ::setenv("GPREEMPT_CLASS", gp::name(*options.work_class), 1);
+  }
+  set_if("GPREEMPT_STREAM_CLASSES", options.streams ? "1" : "");
   if (options.priority) {
     ::setenv("GPREEMPT_PRIORITY", std::to_string(*options.priority).c_str(), 1);
   }

@@ -34,7 +34,7 @@ Result<std::string> find_agent() {
     }
     return fs::absolute(named).string();
   }
-  auto found = find_part(Part::library, "libgpreempt_agent.so");
+  auto found = find_part(PartKind::library, "libgpreempt_agent.so");
   if (!found) {
     return Error(found.error())
         .with_hint("install gpreempt whole; GPREEMPT_AGENT names it elsewhere");

@@ -190,7 +190,7 @@ Status measure_all(const demo::Programs& programs, const VerifyOptions& options,
   run.results.environment.command = fmt::format("gpreempt {}", fmt::join(words_of(options), " "));
   judge_diagnosis(run.diagnosis, run.results);
   auto log = bench::DriverLog::open();
-  TRY(verify::run_steps(setting, run.results));
+  verify::run_steps(setting, run.results);
   run.results.environment.rocm = setting.runtime;
   run.runtime = setting.runtime;
   run.queue_dump = setting.queue_dump;
@@ -198,8 +198,14 @@ Status measure_all(const demo::Programs& programs, const VerifyOptions& options,
   return ok();
 }
 
+std::string verify_text(const report::Results& results) {
+  const std::string early =
+      results.interrupted ? fmt::format("Interrupted {}.\n\n", *results.interrupted) : "";
+  return early + bench_text(results);
+}
+
 std::vector<File> files_of(const Run& run) {
-  return {{"verify.txt", bench_text(run.results)},
+  return {{"verify.txt", verify_text(run.results)},
           {"environment.txt", verify::environment_text(GPREEMPT_PROJECT_VERSION, run.runtime)},
           {"doctor.json", diagnosis_json(run.diagnosis)},
           {"parameters.txt", verify::parameters_text()},
@@ -263,17 +269,26 @@ int verify(VerifyOptions options) {
       !done) {
     std::error_code not_empty;  // it was there before
     std::filesystem::remove(options.output, not_empty);
-    return report_error(done.error().code != EINTR
-                            ? done.error()
-                            : Error{EINTR, "verify was ended: nothing is left of it", ""});
+    return report_error(done.error());
   }
-  fmt::print("\n{}", bench_text(run.results));
+  fmt::print("\n{}", verify_text(run.results));
   fmt::print("{}\n", report::count_text(run.results.criteria));
+  for (const report::Criterion& each : run.results.criteria) {  // the table is long
+    if (report::is_missed(each)) {
+      fmt::print("MISSED  {}: {}. {}\n", each.scenario, each.what, each.note);
+    }
+  }
   if (run.results.environment.virtual_gpu) {
     fmt::print("Times are an emulator's: they are shown, and the exit status ignores them.\n");
   }
   if (const Status kept = keep(run, options.output, options.anonymous); !kept) {
     return report_error(kept.error());
+  }
+  if (run.results.interrupted) {
+    fmt::print(stderr,
+               "verify was interrupted {}: nothing is left stopped, and the archive has {}\n",
+               *run.results.interrupted, "what was measured until then");
+    return exit_failed;
   }
   const ExitCode unusable = run.diagnosis.exit_code();
   return unusable != exit_ok ? unusable : verify::exit_status(run.results);

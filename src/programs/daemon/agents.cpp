@@ -63,10 +63,10 @@ bool Agents::on_message(Peer& peer, const wire::Header& header, std::span<const 
 
 bool Agents::on_hello(Peer& peer, std::span<const u8> message) {
   const auto hello = wire::decode<wire::Hello>(message);
-  if (!hello || agents_.contains(peer.id) || expected_.contains(peer.id)) {
+  if (!hello || hello->part >= kParts || agents_.contains(peer.id) || expected_.contains(peer.id)) {
     return false;
   }
-  const auto id = processes_.join(peer.who);
+  const auto id = processes_.join(peer.who, Processes::Look::again);
   const sched::Process* process = id ? engine_.find(*id) : nullptr;
   if (process == nullptr || (!process->prepared && process->prepare_sequence == 0)) {
     return admit(peer, *hello);
@@ -108,7 +108,7 @@ void Agents::refuse(const Peer& peer, std::string reason) {
 // Logged once for a process, however often it says so.
 void Agents::note_refusal(const Peer& peer, ProcessId id, ToldFacts facts, std::string reason) {
   facts.agent_refusal = reason.empty() ? "it does not say why" : printable(std::move(reason));
-  if (processes_.what_was_told(id)->agent_refusal.empty()) {
+  if (processes_.what_was_told(id)->agent_refusal.empty() && processes_.may_log(id)) {
     log_warning("process {}: agent refused: {}", peer.who.pid, facts.agent_refusal);
   }
   processes_.told(id, facts);
@@ -149,13 +149,15 @@ bool Agents::admit(Peer& peer, const wire::Hello& hello) {
     refuse(peer, page.error().message());
     return false;
   }
-  const auto id = processes_.join(peer.who);
+  const auto part = static_cast<Part>(hello.part);
+  const auto id = processes_.join_part(peer.who, part);
   if (!id || by_process_.contains(*id)) {
     return false;  // it has ended, or it has an agent already
   }
   Agent& agent = agents_[peer.id];
   agent.peer = peer.id;
   agent.process = *id;
+  agent.part = part;
   agent.abilities = MechanismSet::of_bits(hello.abilities);
   agent.page = std::move(*page);
   // Edge-triggered and never read: each write of the agent is one event, without a system call of
@@ -168,13 +170,16 @@ bool Agents::admit(Peer& peer, const wire::Hello& hello) {
   }
   agent.wake_token = *token;
   by_process_[*id] = &agent;
-  processes_.told(*id, told_by(hello));
+  if (part == Part::rest) {
+    processes_.told(*id, told_by(hello));
+  }
   welcome(agent);
   engine_.agent_joined(monotonic_ns(), *id, agent.abilities);
-  if (discovery_ != nullptr) {
+  if (discovery_ != nullptr && part == Part::rest) {
     discovery_->covered(*processes_.key_of(*id), true);
   }
-  log_debug("agent of process {} has joined", peer.who.pid);
+  log_debug("agent of process {} has joined{}", peer.who.pid,
+            part == Part::rest ? "" : fmt::format(" for its {} queues", name(*class_of(part))));
   return true;
 }
 
@@ -312,14 +317,20 @@ void Agents::on_closed(PeerId id) {
     return;
   }
   const ProcessId process = found->second.process;
+  const Part part = found->second.part;
   loop_.remove(found->second.wake_token);
   agents_.erase(found);
   by_process_.erase(process);
   std::erase_if(muted_, [id](const Muted& muted) { return muted.peer == id; });
-  if (const auto* key = processes_.key_of(process); key != nullptr && discovery_ != nullptr) {
+  const auto* key = processes_.key_of(process);
+  if (key != nullptr && discovery_ != nullptr && part == Part::rest) {
     discovery_->covered(*key, false);
   }
-  engine_.agent_left(monotonic_ns(), process);
+  if (part == Part::rest) {
+    engine_.agent_left(monotonic_ns(), process);
+  } else {
+    processes_.leave_part(process);  // nobody else could stop it
+  }
 }
 
 Agents::Agent* Agents::agent_of(ProcessId id) const {

@@ -51,6 +51,7 @@ class Agents {
   struct Agent {
     PeerId peer = 0;
     sched::ProcessId process = 0;
+    Part part = Part::rest;
     std::unique_ptr<PageMapping> page;
     bool has_page = false;  // the agent: it was sent
     Loop::Token wake_token = 0;

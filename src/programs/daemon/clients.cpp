@@ -163,10 +163,13 @@ Result<bool> Clients::suspend(Peer& peer, std::span<const u8> message) {
   if (known == nullptr || !known->has_queues()) {
     return Error{ESRCH, fmt::format("process {} has no GPU queues", request->pid), ""};
   }
-  const u64 failures = engine_.find_job(process)->failures;
   const u64 now = monotonic_ns();
-  engine_.hold(now, process, peer.id, now + request->duration_ns);
-  waiting_.push_back({peer.id, request->header.sequence, process, failures});
+  Waiting waiting{peer.id, request->header.sequence, {}};
+  for (const ProcessId each : processes_.with_parts(process)) {
+    waiting.parts.push_back({each, engine_.find_job(each)->failures});
+    engine_.hold(now, each, peer.id, now + request->duration_ns);
+  }
+  waiting_.push_back(std::move(waiting));
   return true;
 }
 
@@ -176,25 +179,40 @@ Status Clients::resume(Peer& peer, std::span<const u8> message) {
     return bad_message();
   }
   const ProcessId process = TRY(target(peer, request->pid));
-  engine_.release(monotonic_ns(), peer.id, process);
+  for (const ProcessId each : processes_.with_parts(process)) {
+    engine_.release(monotonic_ns(), peer.id, each);
+  }
   return ok();
+}
+
+std::optional<Error> Clients::outcome(const Waiting& waiting) const {
+  bool all = true;
+  for (const Waiting::Part& part : waiting.parts) {
+    const sched::Job* job = engine_.find_job(part.process);
+    if (job == nullptr && &part == &waiting.parts.front()) {
+      return Error{ESRCH, "the process has ended", ""};
+    }
+    if (job == nullptr) {
+      continue;  // it has no such queues any more
+    }
+    if (job->failures != part.failures_before) {
+      return Error{EOPNOTSUPP, job->error, ""};
+    }
+    if (!job->down) {
+      return Error{ETIMEDOUT, "it ended before it was in effect", ""};
+    }
+    all = all && job->arrived;
+  }
+  return all ? std::optional(Error{}) : std::nullopt;
 }
 
 void Clients::settle() {
   std::erase_if(waiting_, [&](const Waiting& each) {
-    const sched::Job* job = engine_.find_job(each.process);
-    if (job == nullptr) {
-      peers_->send_result(each.peer, each.sequence, ESRCH, "the process has ended");
-    } else if (job->failures != each.failures_before) {
-      peers_->send_result(each.peer, each.sequence, EOPNOTSUPP, job->error);
-    } else if (job->down && job->arrived) {
-      peers_->send_result(each.peer, each.sequence, 0, "");
-    } else if (!job->down) {
-      peers_->send_result(each.peer, each.sequence, ETIMEDOUT, "it ended before it was in effect");
-    } else {
-      return false;
+    const std::optional<Error> answer = outcome(each);
+    if (answer) {
+      peers_->send_result(each.peer, each.sequence, answer->code, answer->what);
     }
-    return true;
+    return answer.has_value();
   });
 }
 

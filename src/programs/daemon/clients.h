@@ -34,9 +34,14 @@ class Clients {
   struct Waiting {
     PeerId peer;
     u32 sequence;
-    sched::ProcessId process;
-    u64 failures_before;
+    struct Part {
+      sched::ProcessId process;
+      u64 failures_before;
+    };
+    std::vector<Part> parts;  // of the process, all of which are to stop; the rest comes first
   };
+  // Of a request: what to answer, as an errno and a text; empty: not yet.
+  std::optional<Error> outcome(const Waiting& waiting) const;
   struct Mark {
     PeerId peer;
     sched::ProcessId process;

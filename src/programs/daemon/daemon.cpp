@@ -158,6 +158,7 @@ void Daemon::start_discovery() {
                        {[this](const std::vector<discover::Node>& nodes) { on_nodes(nodes); },
                         [this](const SeenProcess& process) {
                           processes_->seen(process);
+                          reserver_.saw(process.process);
                           agents_->refresh_welcomes();
                         }});
   if (!discovery) {
@@ -189,7 +190,8 @@ void Daemon::carry_out(const Order& order) {
   if (key == nullptr) {
     return;  // it has just ended
   }
-  if (order.verb == Verb::stop && order.mechanism != Mechanism::kernel) {
+  const bool whole = engine_.find(order.process)->facts.part == Part::rest;
+  if (order.verb == Verb::stop && order.mechanism != Mechanism::kernel && whole) {
     journal_->add({*key, order.mechanism});
   }
   if (is_inside(order.mechanism)) {
@@ -204,8 +206,9 @@ std::optional<sched::Activity> Daemon::activity(ProcessId process) {
 }
 
 void Daemon::runs_again(ProcessId process) {
-  if (const ProcessKey* key = processes_->key_of(process)) {
-    journal_->remove(*key);
+  const sched::Process* known = engine_.find(process);
+  if (known != nullptr && known->facts.part == Part::rest) {
+    journal_->remove(known->facts.key);
   }
   agents_->on_runs_again(process);
 }

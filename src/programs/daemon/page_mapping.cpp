@@ -43,6 +43,7 @@ sched::Activity PageMapping::activity() const {
   activity.busy_since_ns = page_->busy_since_ns.load(std::memory_order_relaxed);
   activity.idle_since_ns = page_->idle_since_ns.load(std::memory_order_relaxed);
   activity.completed = page_->completed.load(std::memory_order_relaxed);
+  activity.waits_for = page_->waits_for.load(std::memory_order_acquire);
   activity.overdue_starts = page_->overdue_starts.load(std::memory_order_relaxed);
   return activity;
 }

@@ -85,18 +85,22 @@ Peers::~Peers() {
   loop_.remove(listener_token_);
 }
 
-bool Peers::may_connect(const Account& account) const {
-  return peers_.size() < limits_.connections && account.connections < limits_.connections_per_user;
+bool Peers::may_connect(const Payer& payer) {
+  const bool is_ours = payer.container == 0 && (payer.uid == 0 || payer.uid == ::geteuid());
+  const std::size_t kept =
+      is_ours ? 0 : std::min<std::size_t>(kConnectionsKept, limits_.connections / 2);
+  return peers_.size() + kept < limits_.connections &&
+         accounts_[payer].connections < limits_.connections_per_user;
 }
 
 bool Peers::has_time(const Account& account, u64 now_ns) const {
   return account.time.next_ns(now_ns, kTimePerSecond, kTimeAtOnce) <= now_ns;
 }
 
-void Peers::charge(uid_t uid, u64 from_ns) {
+void Peers::charge(const Payer& payer, u64 from_ns) {
   const u64 now = monotonic_ns();
   const double milliseconds = static_cast<double>(now - from_ns) * 1e-6;
-  accounts_[uid].time.take(now, kTimePerSecond, kTimeAtOnce, milliseconds);
+  accounts_[payer].time.take(now, kTimePerSecond, kTimeAtOnce, milliseconds);
 }
 
 // Without this the connection would stay there and wake us for ever.
@@ -124,7 +128,8 @@ void Peers::accept_one() {
   }
   forget_old_accounts(began);
   auto who = identify_peer(socket->get());
-  if (!who || who->pid <= 0 || !may_connect(accounts_[who->uid])) {
+  const Payer payer = who && who->pid > 0 ? payer_of(*who) : Payer();
+  if (!who || who->pid <= 0 || !may_connect(payer)) {
     close_socket(std::move(*socket));  // it may try again
     return;
   }
@@ -133,8 +138,8 @@ void Peers::accept_one() {
   peer->id = next_++;
   peer->socket = std::move(*socket);
   peer->who = std::move(*who);
+  peer->payer = payer;
   const PeerId id = peer->id;
-  const uid_t uid = peer->who.uid;
   auto token = loop_.add(
       peer->socket.get(), EPOLLIN, [this, id](u32 events) { on_event(id, events); },
       Loop::Manner::patient);
@@ -143,7 +148,7 @@ void Peers::accept_one() {
     ++account_of(*peer).connections;
     peers_[id] = std::move(peer);
   }
-  charge(uid, began);
+  charge(payer, began);
 }
 
 Peer* Peers::find(PeerId id) {
@@ -194,7 +199,7 @@ void Peers::pause(Peer& peer) {
   if (!peer.paused) {
     peer.paused = true;
     account_of(peer).paused.push_back(peer.id);
-    paused_users_.insert(peer.who.uid);
+    paused_users_.insert(peer.payer);
     loop_.change(peer.token, events_of(peer));
   }
 }
@@ -235,7 +240,7 @@ void Peers::on_event(PeerId id, u32 events) {
     return;
   }
   const u64 began = monotonic_ns();
-  const uid_t uid = peer->who.uid;
+  const Payer payer = peer->payer;
   if ((events & EPOLLOUT) && !flush(*peer)) {
     close(id);
   } else if (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) {
@@ -247,7 +252,7 @@ void Peers::on_event(PeerId id, u32 events) {
       pause(*peer);
     }
   }
-  charge(uid, began);
+  charge(payer, began);
 }
 
 void Peers::read_from(PeerId id) {

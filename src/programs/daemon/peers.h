@@ -1,11 +1,14 @@
 // The daemon's socket and everybody connected to it. The kernel says who a peer is, not the peer
-// (who.h). A user can disturb only themselves: what their connections cost together, in number,
-// time of the loop and bytes that they do not read, is put on one account and bounded; who has used
-// up the time waits, and others do not. One connection is bounded in size and rate of its messages.
+// (who.h). A user, and a container, can disturb only themselves: what their connections cost
+// together, in number, time of the loop and bytes that they do not read, is put on one account and
+// bounded; who has used up the time waits, and others do not. One connection is bounded in size and
+// rate of its messages. Containers and strangers together never take the last connections: those
+// are for root and the daemon's own user.
 #pragma once
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <span>
@@ -17,6 +20,7 @@
 #include "config/config.h"
 #include "daemon/closer.h"
 #include "daemon/loop.h"
+#include "daemon/who.h"
 #include "sched/measures.h"
 
 namespace gp::daemon {
@@ -27,6 +31,7 @@ struct Peer {
   PeerId id = 0;
   UniqueFd socket;
   PeerIdentity who;
+  Payer payer;
   std::optional<u64> process;  // the sched::ProcessId of who has connected, once it has mattered
   Loop::Token token = 0;
   bool paused = false;  // not read from: its user has used up the time
@@ -38,7 +43,7 @@ struct Peer {
 // Who can connect to the socket at `path`.
 Status set_access(const std::string& path, const config::SocketAccess& access);
 
-// What the peers of one user cost together.
+// What the peers of one user, or of one container, cost together.
 struct Account {
   std::size_t connections = 0;
   std::size_t unread_bytes = 0;
@@ -89,15 +94,16 @@ class Peers {
   // A quarter of the loop's time; as much at once as nobody minds to wait for.
   static constexpr double kTimePerSecond = 250, kTimeAtOnce = 5;
   static constexpr int kResumedAtOnce = 8;
-  static constexpr int kMessagesPerTurn = 16;  // then it is somebody else's turn
+  static constexpr int kMessagesPerTurn = 16;          // then it is somebody else's turn
+  static constexpr std::size_t kConnectionsKept = 16;  // for root and the daemon's own user
 
   Peers(Loop& loop, const config::Limits& limits, OnMessage on_message, OnClosed on_closed);
   void accept_one();
   void refuse_one();
-  bool may_connect(const Account& account) const;
-  Account& account_of(const Peer& peer) { return accounts_[peer.who.uid]; }
+  bool may_connect(const Payer& payer);
+  Account& account_of(const Peer& peer) { return accounts_[peer.payer]; }
   bool has_time(const Account& account, u64 now_ns) const;
-  void charge(uid_t uid, u64 from_ns);
+  void charge(const Payer& payer, u64 from_ns);
   void pause(Peer& peer);
   void forget(const Peer& peer);
   void forget_old_accounts(u64 now_ns);
@@ -118,8 +124,8 @@ class Peers {
   Loop::Token listener_token_ = 0;
   UniqueFd spare_;  // given up to refuse a connection when there are no descriptors left
   std::unordered_map<PeerId, std::unique_ptr<Peer>> peers_;
-  std::unordered_map<uid_t, Account> accounts_;
-  std::set<uid_t> paused_users_;         // those with paused peers: nobody else is looked at
+  std::map<Payer, Account> accounts_;
+  std::set<Payer> paused_users_;         // those with paused peers: nobody else is looked at
   std::optional<u64> listens_again_ns_;  // no descriptor is left, not even to refuse somebody
   std::vector<u8> buffer_;
   PeerId next_ = 1;

@@ -10,9 +10,11 @@
 #include <cerrno>
 
 #include "base/log.h"
+#include "base/text_table.h"
 #include "discover/classify.h"
 #include "discover/process_files.h"
 #include "os/os.h"
+#include "wire/wire.h"
 
 namespace gp::daemon {
 
@@ -22,6 +24,8 @@ using sched::ProcessId;
 namespace {
 
 constexpr u32 kUsualPriority = 7;  // what ROCr gives every stream
+constexpr std::size_t kLongestLine = 200;
+constexpr std::size_t kLongestTag = sizeof(wire::Hello::tag) - 1;
 
 // Root and the daemon's own user may all. Root of a container is not root: it is there by grace of
 // whoever has given it a part of the machine.
@@ -35,6 +39,19 @@ bool applies(const config::Grant& grant, const Who& who) {
           std::find(who.groups.begin(), who.groups.end(), *grant.gid) != who.groups.end());
 }
 
+// No process can put off the answer.
+std::string cgroup_of(pid_t pid) {
+  auto text = system_os().read_file(fmt::format("/proc/{}/cgroup", pid));
+  return text ? std::move(*text) : std::string();
+}
+
+// What limits a user limits their subordinate users, too.
+bool limits(const config::Grant& entry, const Who& who) {
+  Who master = who;
+  master.uid = who.master();
+  return applies(entry, who) || applies(entry, master);
+}
+
 }  // namespace
 
 Processes::~Processes() {
@@ -44,12 +61,8 @@ Processes::~Processes() {
 }
 
 std::optional<ProcessId> Processes::find(pid_t pid) const {
-  for (const auto& [id, record] : records_) {
-    if (record.who.key.pid == pid) {
-      return id;
-    }
-  }
-  return std::nullopt;
+  const auto found = by_pid_.find(pid);
+  return found == by_pid_.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::optional<ProcessId> Processes::find_named_by(const Who& neighbour, pid_t pid) const {
@@ -65,19 +78,68 @@ std::optional<ProcessId> Processes::find_named_by(const Who& neighbour, pid_t pi
   return std::nullopt;
 }
 
-Result<ProcessId> Processes::join(const PeerIdentity& peer) {
-  const ProcessId id = TRY(add(TRY(who_is(peer))));
-  look_at(records_.at(id));
+Result<ProcessId> Processes::join(const PeerIdentity& peer, Look look) {
+  const Added added = TRY(add(TRY(who_is(peer))));
+  if (added.is_new || look == Look::again) {
+    look_at(added.id, Onlooker::Patience::a_moment);
+  }
+  return added.id;
+}
+
+Result<ProcessId> Processes::join_part(const PeerIdentity& peer, Part part) {
+  const ProcessId whole = TRY(join(peer));
+  Record& record = records_.at(whole);
+  if (part == Part::rest) {
+    return whole;
+  }
+  if (const auto known = record.parts.find(part); known != record.parts.end()) {
+    return known->second;
+  }
+  const ProcessId id = engine_.add_process(monotonic_ns(), facts_of_part(record, part));
+  record.parts[part] = id;
+  process_of_part_[id] = whole;
+  update(whole);  // it has parts now
   return id;
+}
+
+void Processes::leave_part(ProcessId part) {
+  const auto found = process_of_part_.find(part);
+  if (found == process_of_part_.end()) {
+    return;
+  }
+  const ProcessId whole = found->second;
+  std::erase_if(records_.at(whole).parts, [&](const auto& entry) { return entry.second == part; });
+  process_of_part_.erase(found);
+  engine_.remove_process(monotonic_ns(), part);
+  update(whole);
+}
+
+std::vector<ProcessId> Processes::with_parts(ProcessId id) const {
+  std::vector<ProcessId> ids = {id};
+  if (const auto found = records_.find(id); found != records_.end()) {
+    for (const auto& [part, each] : found->second.parts) {
+      ids.push_back(each);
+    }
+  }
+  return ids;
 }
 
 // What a rule of the configuration or the environment says; whose agent speaks for it is not seen
 // by discovery.
-void Processes::look_at(Record& record) const {
-  const auto facts = discover::read_process(system_os(), "/proc", record.who.key.pid, true);
-  if (!facts) {
+void Processes::look_at(ProcessId id, Onlooker::Patience patience) {
+  Record& record = records_.at(id);
+  record.cgroup = cgroup_of(record.who.key.pid);
+  const Who who = record.who;
+  onlooker_.look(who.key.pid, who.payer, patience,
+                 [this, id](const Onlooker::Facts& facts) { looked_at(id, facts); });
+}
+
+void Processes::looked_at(ProcessId id, const Onlooker::Facts& facts) {
+  const auto found = records_.find(id);
+  if (found == records_.end() || !facts || facts->key != found->second.who.key) {
     return;  // it has ended: its pidfd tells
   }
+  Record& record = found->second;
   discover::Process process;
   process.key = record.who.key;
   process.uid = facts->uid;
@@ -85,19 +147,62 @@ void Processes::look_at(Record& record) const {
   std::vector<std::string> warnings;
   discover::classify(process, config_.classes, facts->environ, facts->cgroup, warnings);
   for (const std::string& warning : warnings) {
-    log_warning("process {}: {}", record.who.key.pid, warning);
+    if (std::ranges::count(record.warnings, warning) == 0 && may_log(id)) {
+      log_warning("process {}: {}", record.who.key.pid, printable(warning.substr(0, kLongestLine)));
+    }
   }
+  record.warnings = std::move(warnings);
   record.seen = process;
+  update(id);
 }
 
-Result<ProcessId> Processes::add(const Who& who) {
+bool Processes::may_log(ProcessId id) {
+  constexpr std::size_t kMany = 1024;
+  const u64 now = monotonic_ns();
+  if (log_lines_.size() > kMany) {
+    log_lines_.clear();
+  }
+  sched::Allowance& lines = log_lines_[records_.at(id).who.payer];
+  if (lines.next_ns(now, kLinesPerSecond, kLinesAtOnce) > now) {
+    return false;
+  }
+  lines.take(now, kLinesPerSecond, kLinesAtOnce);
+  return true;
+}
+
+bool Processes::is_idle(ProcessId id) const {
+  const sched::Process* process = engine_.find(id);
+  return process == nullptr ||
+         (!process->has_agent && !process->has_queues() && process->online_marks == 0 &&
+          process->phase == sched::Phase::running);
+}
+
+// The oldest goes.
+void Processes::make_place(const Who& newcomer) {
+  std::size_t idle = 0;
+  ProcessId oldest = ~ProcessId{0};
+  for (const auto& [id, record] : records_) {
+    if (record.who.payer == newcomer.payer && is_idle(id)) {
+      ++idle;
+      oldest = std::min(oldest, id);
+    }
+  }
+  if (idle >= kMostIdle) {
+    ended(oldest);
+  }
+}
+
+Result<Processes::Added> Processes::add(const Who& who) {
   if (const auto known = find(who.key.pid)) {
     Record& record = records_.at(*known);
     if (record.who.key == who.key) {
       correct(*known, record, who);
-      return *known;
+      return Added{*known, false};
     }
     ended(*known);  // the pid is used again and the end has not been handled yet
+  }
+  if (records_.size() >= kMostIdle) {
+    make_place(who);
   }
   Record record;
   record.who = who;
@@ -112,16 +217,19 @@ Result<ProcessId> Processes::add(const Who& who) {
     return token.error();
   }
   record.token = *token;
+  record.cgroup = cgroup_of(who.key.pid);
+  by_pid_[who.key.pid] = id;
   records_.emplace(id, std::move(record));
-  return id;
+  return Added{id, true};
 }
 
 void Processes::correct(ProcessId id, Record& record, const Who& who) {
-  const bool other_owner = record.who.uid != who.uid;
+  const bool other_owner = record.who.owner() != who.owner();
   record.who = who;
   if (other_owner) {
     record.told = {};  // somebody else's words
-    update(id);
+    record.seen.reset();
+    look_at(id, Onlooker::Patience::none);
   }
 }
 
@@ -129,15 +237,20 @@ void Processes::ended(ProcessId id) {
   const auto found = records_.find(id);
   if (found != records_.end()) {
     loop_.remove(found->second.token);
+    for (const auto& [part, part_id] : found->second.parts) {
+      process_of_part_.erase(part_id);
+      engine_.remove_process(monotonic_ns(), part_id);
+    }
     engine_.remove_process(monotonic_ns(), id);
-    records_.erase(id);
+    by_pid_.erase(found->second.who.key.pid);
+    records_.erase(found);
   }
 }
 
 sched::ProcessFacts Processes::facts_of(const Record& record) const {
   sched::ProcessFacts facts;
   facts.key = record.who.key;
-  facts.uid = record.who.uid;
+  facts.owner = record.who.owner();
   facts.job = record.told.job;
   facts.tag = record.told.tag;
   facts.agent_refusal = record.told.agent_refusal;
@@ -146,11 +259,11 @@ sched::ProcessFacts Processes::facts_of(const Record& record) const {
   facts.priority = record.told.priority.value_or(kUsualPriority);
   if (record.seen) {
     facts.command = record.seen->command;
-    facts.tag = facts.tag.empty() ? record.seen->tag : facts.tag;
+    facts.tag = facts.tag.empty() ? record.seen->tag.substr(0, kLongestTag) : facts.tag;
     facts.work_class = record.seen->work_class;
     facts.class_source = record.seen->class_source;
   }
-  const bool is_enforced = facts.class_source == ClassSource::enforced;
+  const bool is_enforced = enforce_class(record, facts);
   if (record.told.work_class && !is_enforced) {
     facts.work_class = *record.told.work_class;
     facts.class_source = ClassSource::run_command;
@@ -163,19 +276,56 @@ sched::ProcessFacts Processes::facts_of(const Record& record) const {
   const bool is_limited = limit_class(record.who, facts);
   if ((!record.told.priority || is_limited || is_enforced) &&
       facts.class_source != ClassSource::none) {
-    // The level that goes with the class, for the policy `priority`.
-    facts.priority = facts.work_class == WorkClass::online    ? classes.online_from
-                     : facts.work_class == WorkClass::offline ? classes.offline_to
-                                                              : kUsualPriority;
+    set_level(facts);
   }
+  facts.has_parts = !record.parts.empty();
   facts.governs_others = is_granted(record.who, &config::Grant::preempt_others);
+  return facts;
+}
+
+// Whatever else is known by now: a process can put off that its environment is read, and a rule for
+// its user or its cgroup does not wait for that.
+bool Processes::enforce_class(const Record& record, sched::ProcessFacts& facts) const {
+  discover::Process process;
+  process.uid = record.who.uid;
+  process.command = facts.command;
+  const auto enforced = discover::enforced_class(process, config_.classes, record.cgroup);
+  facts.work_class = enforced.value_or(facts.work_class);
+  facts.class_source = enforced ? ClassSource::enforced : facts.class_source;
+  return enforced.has_value();
+}
+
+// The level that goes with the class, for the policy `priority`.
+void Processes::set_level(sched::ProcessFacts& facts) const {
+  const discover::ClassConfig& classes = config_.classes;
+  facts.priority = facts.work_class == WorkClass::online    ? classes.online_from
+                   : facts.work_class == WorkClass::offline ? classes.offline_to
+                                                            : kUsualPriority;
+}
+
+// As the process, but for what its queues have been called. An administrator's word counts for all
+// of a process. In a named job the parts of one class are together, across its processes.
+sched::ProcessFacts Processes::facts_of_part(const Record& record, Part part) const {
+  sched::ProcessFacts facts = facts_of(record);
+  facts.part = part;
+  facts.has_parts = true;
+  if (!facts.job.empty()) {
+    facts.job += fmt::format(" ({})", name(*class_of(part)));
+  }
+  if (facts.class_source == ClassSource::enforced) {
+    return facts;
+  }
+  facts.work_class = *class_of(part);
+  facts.class_source = ClassSource::run_command;
+  limit_class(record.who, facts);
+  set_level(facts);
   return facts;
 }
 
 bool Processes::limit_class(const Who& who, sched::ProcessFacts& facts) const {
   const auto found =
       std::find_if(config_.access.begin(), config_.access.end(),
-                   [&](const config::Access& entry) { return applies(entry.who, who); });
+                   [&](const config::Access& entry) { return limits(entry.who, who); });
   if (found == config_.access.end() || is_trusted(who) ||
       std::find(found->classes.begin(), found->classes.end(), facts.work_class) !=
           found->classes.end()) {
@@ -200,13 +350,18 @@ bool Processes::may_govern(uid_t uid, const Who& asker, ProcessId id) {
   }
   Who with_rights = asker;
   with_rights.uid = uid;
-  const bool is_owner = record.who.uid == uid && (!is_trusted(record.who) || asker.is_at_home);
-  return is_owner || is_granted(with_rights, &config::Grant::govern_others);
+  return may_act_on(with_rights.owner(), record.who.owner()) ||
+         is_granted(with_rights, &config::Grant::govern_others);
 }
 
 void Processes::update(ProcessId id) {
-  engine_.set_facts(monotonic_ns(), id, facts_of(records_.at(id)));
+  const Record& record = records_.at(id);
+  engine_.set_facts(monotonic_ns(), id, facts_of(record));
   on_change_(id);
+  for (const auto& [part, part_id] : record.parts) {
+    engine_.set_facts(monotonic_ns(), part_id, facts_of_part(record, part));
+    on_change_(part_id);
+  }
 }
 
 void Processes::told(ProcessId id, const ToldFacts& facts) {
@@ -236,27 +391,28 @@ void Processes::seen(const SeenProcess& seen) {
     // Whose it is cannot be read: then it is nobody's, and only those who govern others act on it.
     Who nobody;
     nobody.key = process.key;
-    nobody.uid = nobody.effective_uid = static_cast<uid_t>(-1);
+    nobody.uid = nobody.effective_uid = nobody.payer.uid = static_cast<uid_t>(-1);
     who = nobody;
   }
   const auto added = add(*who);
   if (added) {
-    records_.at(*added).seen = process;
-    update(*added);
-    engine_.set_queues(monotonic_ns(), *added, sched::QueueSource::seen, seen.queues,
+    records_.at(added->id).seen = process;
+    update(added->id);
+    engine_.set_queues(monotonic_ns(), added->id, sched::QueueSource::seen, seen.queues,
                        seen.appeared);
   }
 }
 
 void Processes::refresh() {
-  for (auto& [id, record] : records_) {
-    look_at(record);
+  for (const auto& [id, record] : records_) {
     update(id);
+    look_at(id, Onlooker::Patience::none);
   }
 }
 
 const ProcessKey* Processes::key_of(ProcessId id) const {
-  const auto found = records_.find(id);
+  const auto part = process_of_part_.find(id);
+  const auto found = records_.find(part == process_of_part_.end() ? id : part->second);
   return found == records_.end() ? nullptr : &found->second.who.key;
 }
 

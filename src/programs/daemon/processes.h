@@ -3,13 +3,16 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "config/config.h"
 #include "daemon/discovery.h"
 #include "daemon/loop.h"
+#include "daemon/onlooker.h"
 #include "daemon/who.h"
 #include "sched/engine.h"
 
@@ -26,8 +29,9 @@ struct ToldFacts {
 
 class Processes {
  public:
-  Processes(Loop& loop, sched::Engine& engine, const config::Config& config)
-      : loop_(loop), engine_(engine), config_(config) {}
+  Processes(Loop& loop, sched::Engine& engine, const config::Config& config,
+            Onlooker::Read read = Onlooker::read_files)
+      : loop_(loop), engine_(engine), config_(config), onlooker_(loop, std::move(read)) {}
   Processes(const Processes&) = delete;
   Processes& operator=(const Processes&) = delete;
   ~Processes();
@@ -38,8 +42,15 @@ class Processes {
     on_change_ = std::move(on_change);
   }
 
-  // The process that has made a connection, known from now on; errors as of who_is().
-  Result<sched::ProcessId> join(const PeerIdentity& peer);
+  // The process that has made a connection, known from now on; errors as of who_is(). It is looked
+  // at when it is new, and again if it may be another program by now.
+  enum class Look { if_new, again };
+  Result<sched::ProcessId> join(const PeerIdentity& peer, Look look = Look::if_new);
+  // A part of it (model/part.h), which lasts until leave_part(); `rest` is the process itself.
+  Result<sched::ProcessId> join_part(const PeerIdentity& peer, Part part);
+  void leave_part(sched::ProcessId part);
+  // The process and its parts.
+  std::vector<sched::ProcessId> with_parts(sched::ProcessId id) const;
   void told(sched::ProcessId id, const ToldFacts& facts);
   const ToldFacts* what_was_told(sched::ProcessId id) const;
   void seen(const SeenProcess& process);
@@ -53,6 +64,9 @@ class Processes {
   std::optional<sched::ProcessId> find_named_by(const Who& neighbour, pid_t pid) const;
   // Whether a user may act on a process: as its owner, whom the kernel is asked for, or by grant.
   bool may_govern(uid_t uid, const Who& asker, sched::ProcessId id);
+  // Whether there may be one more line in the log because of this process: what a user can bring
+  // about there has a rate.
+  bool may_log(sched::ProcessId id);
 
  private:
   struct Record {
@@ -60,16 +74,35 @@ class Processes {
     UniqueFd pidfd;
     Loop::Token token = 0;
     ToldFacts told;
+    std::string cgroup;
     std::optional<discover::Process> seen;
+    std::map<Part, sched::ProcessId> parts;  // without the rest
+    std::vector<std::string> warnings;       // that have been logged
   };
-  Result<sched::ProcessId> add(const Who& who);
+  struct Added {
+    sched::ProcessId id;
+    bool is_new;
+  };
+  // Of one user, without agent, queues or marks. They are kept for what was said of them; whoever
+  // has more is a nuisance.
+  static constexpr std::size_t kMostIdle = 256;
+  static constexpr double kLinesPerSecond = 1, kLinesAtOnce = 10;  // of one user
+
+  Result<Added> add(const Who& who);
+  void make_place(const Who& newcomer);
+  bool is_idle(sched::ProcessId id) const;
   // The owner of a process can change, and with it what the process may do.
   void correct(sched::ProcessId id, Record& record, const Who& who);
+  // Whether a rule of the administrator says what it is.
+  bool enforce_class(const Record& record, sched::ProcessFacts& facts) const;
   // Whether the process calls itself something that its user may not.
   bool limit_class(const Who& who, sched::ProcessFacts& facts) const;
   bool is_granted(const Who& who, bool config::Grant::*what) const;
   sched::ProcessFacts facts_of(const Record& record) const;
-  void look_at(Record& record) const;
+  sched::ProcessFacts facts_of_part(const Record& record, Part part) const;
+  void set_level(sched::ProcessFacts& facts) const;
+  void look_at(sched::ProcessId id, Onlooker::Patience patience);
+  void looked_at(sched::ProcessId id, const Onlooker::Facts& facts);
   void update(sched::ProcessId id);
   void ended(sched::ProcessId id);
 
@@ -78,6 +111,10 @@ class Processes {
   const config::Config& config_;
   std::function<void(sched::ProcessId)> on_change_ = [](sched::ProcessId) {};
   std::unordered_map<sched::ProcessId, Record> records_;
+  std::unordered_map<pid_t, sched::ProcessId> by_pid_;
+  std::unordered_map<sched::ProcessId, sched::ProcessId> process_of_part_;
+  std::map<Payer, sched::Allowance> log_lines_;
+  Onlooker onlooker_;
 };
 
 }  // namespace gp::daemon

@@ -10,6 +10,9 @@
 namespace gp::daemon {
 namespace {
 
+// Bytes that are no UTF-8 take three times as much, and one answer has the commands of everybody.
+constexpr std::size_t kLongestCommand = 512;
+
 using nlohmann::json;
 
 // Unknown is null, never 0.
@@ -47,8 +50,9 @@ json linger(const sched::JobReport& report) {
 json process(const sched::ProcessReport& report) {
   return {{"pid", report.pid},
           {"uid", report.uid},
-          {"command", report.command},
+          {"command", report.command.substr(0, kLongestCommand)},
           {"tag", report.tag},
+          {"part", or_null(report.part)},
           {"agent", report.has_agent},
           {"agent_refused", report.agent_refusal.empty() ? json() : json(report.agent_refusal)},
           {"busy", or_null(report.busy)},

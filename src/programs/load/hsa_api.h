@@ -18,6 +18,8 @@ namespace gp::load {
   F(hsa_amd_agent_iterate_memory_pools)        \
   F(hsa_amd_memory_pool_get_info)              \
   F(hsa_amd_memory_pool_allocate)              \
+  F(hsa_amd_memory_pool_free)                  \
+  F(hsa_amd_memory_fill)                       \
   F(hsa_amd_agents_allow_access)               \
   F(hsa_code_object_reader_create_from_memory) \
   F(hsa_executable_create_alt)                 \

@@ -4,6 +4,7 @@
 //
 //   calibrate kernel=small groups=8       how fast this GPU is: "rate ...", which another process
 //   rate kernel=small groups=8 rounds_per_ms=R ticks_per_ms=T        is told, so as not to measure
+//   bandwidth                             of a fill of the GPU's memory: "bandwidth gb_per_s=B"
 //   once ms=10                            a kernel on every queue: "begun", "ended ...", "done"
 //   offline ms=10 [for=SECONDS]           back to back until "stop": "begun", "offline ..."
 //   online ms=1 every=50 count=100        a request every 50 ms: "online ... latencies_us ..."
@@ -20,6 +21,7 @@
 #include <map>
 
 #include "activity.h"
+#include "bandwidth.h"
 #include "command.h"
 
 namespace {
@@ -109,6 +111,8 @@ class Program {
     }
     if (word == "calibrate" || word == "rate") {
       set_rate(command);
+    } else if (word == "bandwidth") {
+      say("bandwidth gb_per_s=%.4f", fill_gb_per_s(gpu_));
     } else if (word == "once" || word == "offline" || word == "online") {
       start(command);
     } else {
