@@ -4,7 +4,8 @@
  *
  *   state0..  what the firmware of a GPU was told and which queues are mapped:
  *               gpu ID set_resources N run_list N unmap N query N write N
- *                   unknown N reset N add N remove N processes N grace N mapped N
+ *                   unknown N reset N add N remove N processes N grace N before N
+ *                   all N mapped N
  *               queue ID pasid N doorbell N engine N xccs N level N
  *             Reading waits until the driver is not in the middle of a change
  *             (between an unmap and the run list after it nothing is mapped)
@@ -52,6 +53,26 @@ struct mmu_notifier *sim_mmu_notifier_get_locked(const struct mmu_notifier_ops *
 	return ERR_PTR(-EINTR);
 }
 
+/* kfd_packet_manager.c is compiled with kfd_gtt_sa_allocate() renamed to this: there
+ * is no memory for the next run lists.
+ */
+static int fail_run_lists;
+module_param(fail_run_lists, int, 0644);
+MODULE_PARM_DESC(fail_run_lists, "Number of run lists that fail from now on");
+
+int sim_gtt_sa_allocate(struct kfd_node *node, unsigned int size,
+			struct kfd_mem_obj **mem_obj)
+{
+	int left = READ_ONCE(fail_run_lists);
+
+	if (left) {
+		WRITE_ONCE(fail_run_lists, left - 1);
+		return -ENOMEM;
+	}
+
+	return kfd_gtt_sa_allocate(node, size, mem_obj);
+}
+
 static int wait_for_firmware(struct sim_gpu *gpu)
 {
 	int i;
@@ -71,13 +92,14 @@ static void show_gpu(struct seq_file *m, struct sim_gpu *gpu)
 	unsigned int i;
 
 	mutex_lock(&gpu->state_lock);
-	seq_printf(m, "gpu %u set_resources %llu run_list %llu unmap %llu query %llu write %llu unknown %llu reset %llu add %llu remove %llu processes %llu grace %llu mapped %u\n",
+	seq_printf(m, "gpu %u set_resources %llu run_list %llu unmap %llu query %llu write %llu unknown %llu reset %llu add %llu remove %llu processes %llu grace %llu before %llu all %llu mapped %u\n",
 		   id, gpu->counters.set_resources, gpu->counters.run_list,
 		   gpu->counters.unmap_queues, gpu->counters.query_status,
 		   gpu->counters.write_data, gpu->counters.unknown,
 		   gpu->counters.gpu_reset, gpu->counters.add_queue,
 		   gpu->counters.remove_queue, gpu->counters.run_processes,
-		   gpu->counters.grace, gpu->num_mapped);
+		   gpu->counters.grace, gpu->counters.grace_before,
+		   gpu->counters.unmap_all, gpu->num_mapped);
 	for (i = 0; i < gpu->num_mapped; i++)
 		seq_printf(m, "queue %u pasid %u doorbell %u engine %u xccs %u level %u\n",
 			   id, gpu->mapped[i].pasid, gpu->mapped[i].doorbell,

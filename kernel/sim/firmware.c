@@ -241,6 +241,8 @@ static void unmap_queues(struct sim_gpu *gpu, const struct pm4_mes_unmap_queues 
 
 	switch (packet->bitfields2.queue_sel) {
 	case queue_sel__mes_unmap_queues__unmap_all_queues:
+		gpu->counters.unmap_all++;
+		fallthrough;
 	case queue_sel__mes_unmap_queues__unmap_all_non_static_queues:
 		note_stuck_queue(gpu);
 		gpu->num_mapped = 0;
@@ -271,6 +273,7 @@ static void execute_packet(struct sim_gpu *gpu, const u32 *packet)
 		break;
 	case IT_WRITE_DATA:
 		gpu->counters.write_data++;
+		gpu->counters.grace_before = gpu->counters.grace;
 		gpu->counters.grace = ((const struct pm4_mec_write_data_mmio *)packet)->data;
 		break;
 	case IT_NOP:

@@ -51,6 +51,7 @@ struct sim_counters {
 	u64 set_resources;
 	u64 run_list;
 	u64 unmap_queues;
+	u64 unmap_all;		/* of those: static queues, too */
 	u64 query_status;
 	u64 write_data;
 	u64 add_queue;		/* MES */
@@ -59,6 +60,7 @@ struct sim_counters {
 	u64 gpu_reset;
 	u64 run_processes;	/* in the last run list */
 	u64 grace;	/* value of the last WRITE_DATA */
+	u64 grace_before;	/* and of the one before */
 };
 
 struct v9_mqd;
@@ -184,6 +186,10 @@ void sim_reset_init(struct sim_gpu *gpu);
 /* control.c */
 struct mmu_notifier *sim_mmu_notifier_get_locked(const struct mmu_notifier_ops *ops,
 					  struct mm_struct *mm);
+struct kfd_node;
+struct kfd_mem_obj;
+int sim_gtt_sa_allocate(struct kfd_node *node, unsigned int size,
+			struct kfd_mem_obj **mem_obj);
 int sim_control_init(void);
 void sim_control_fini(void);
 

@@ -9,6 +9,7 @@
 struct FirmwarePackets {
   uint64_t run_list = 0, unmap = 0, query = 0, write = 0, unknown = 0, reset = 0;
   uint64_t add = 0, remove = 0;  // MES
+  uint64_t unmap_all = 0;        // of the unmaps: of static queues, too
 };
 
 struct MappedQueue {
@@ -19,8 +20,9 @@ struct MappedQueue {
 struct FirmwareState {
   uint32_t gpu_id = 0;
   FirmwarePackets packets;
-  uint32_t processes = 0;  // in the last run list
-  uint32_t grace = 0;      // what was last written to the register of the grace period
+  uint32_t processes = 0;     // in the last run list
+  uint32_t grace = 0;         // what was last written to the register of the grace period
+  uint32_t grace_before = 0;  // and what before
   std::map<uint32_t, MappedQueue> mapped;  // by doorbell
 };
 

@@ -1,20 +1,35 @@
 // A GPU that does not come to an end of what it does, until the test lets it.
 #pragma once
 
+#include <optional>
+
 #include "firmware.h"
 #include "peer.h"
 #include "preempt.h"
 
-// Somebody has the first GPU: the driver waits for it, with the lock of that GPU, and its firmware
-// does not answer before the end of the scope.
+// The firmware of a GPU does not come to an end of what it does before the end of the scope.
+class SlowGpu {
+ public:
+  explicit SlowGpu(int gpu) {
+    set_parameter("queue_preemption_timeout_ms", 600000);
+    set_parameter("slow_gpu", gpu);
+    set_parameter("unmap_delay_us", 600000000);
+  }
+  ~SlowGpu() {
+    set_parameter("unmap_delay_us", 0);
+    set_parameter("slow_gpu", -1);
+    set_parameter("queue_preemption_timeout_ms", 9000);
+  }
+};
+
+// Somebody has a GPU: the driver waits for it, with the lock of that GPU, and its firmware does not
+// answer before the end of the scope.
 class StuckGpu {
  public:
-  StuckGpu() {
-    const int queue = holder_.create_queue(0, 5);
-    CHECK(holder_.create_queue(0, 5) >= 0);
-    set_parameter("queue_preemption_timeout_ms", 600000);
-    set_parameter("slow_gpu", 0);
-    set_parameter("unmap_delay_us", 600000000);
+  explicit StuckGpu(int gpu = 0) {
+    const int queue = holder_.create_queue(gpu, 5);
+    CHECK(holder_.create_queue(gpu, 5) >= 0);
+    slow_.emplace(gpu);
     holder_.start_destroy_queue(queue);
     // A release of nothing tells whether the GPU is taken, as a queue is looked for.
     auto is_taken = [&] { return release(self(), lease_, entry(holder_.pid(), 99), 10) == -ETIME; };
@@ -22,17 +37,14 @@ class StuckGpu {
   }
   ~StuckGpu() { end(); }
   void end() {
-    if (ended_)
+    if (!slow_)
       return;
-    ended_ = true;
-    set_parameter("unmap_delay_us", 0);
+    slow_.reset();
     holder_.finish();
-    set_parameter("slow_gpu", -1);
-    set_parameter("queue_preemption_timeout_ms", 9000);
   }
 
  private:
   Peer holder_;
   Lease lease_;
-  bool ended_ = false;
+  std::optional<SlowGpu> slow_;
 };
