@@ -14,12 +14,12 @@ namespace {
 
 using vgpu::server::Child;
 
-// A device with somebody else's offline program on it.
+// A device with somebody else's offline program on its first GPU.
 class Endings : public Verify {
  protected:
   void SetUp() override {
     Verify::SetUp();
-    ASSERT_EQ(vgpu::server::run(vgpu({"start", "shared"})).status, 0);
+    ASSERT_EQ(vgpu::server::run(with(vgpu({"start", "shared"}), device_options())).status, 0);
     const std::string input = home_ + "/bystander";
     ASSERT_EQ(::mkfifo(input.c_str(), 0600), 0);
     told_.reset(::open(input.c_str(), O_RDWR | O_CLOEXEC));
@@ -35,6 +35,20 @@ class Endings : public Verify {
     bystander_.reset();
     vgpu::server::run(vgpu({"stop", "shared"}));
     Verify::TearDown();
+  }
+
+  virtual Words device_options() const { return {}; }
+  // The program of verify with this at the end of its mark.
+  static pid_t program_of(const std::string& work_class) {
+    for (const auto& entry : fs::directory_iterator("/proc")) {
+      std::ifstream file(entry.path() / "cmdline");
+      const std::string words((std::istreambuf_iterator<char>(file)), {});
+      if (words.find("gpreempt-load") != std::string::npos && words.find("--mark") != words.npos &&
+          words.find("-" + work_class + '\0') != std::string::npos) {
+        return std::stoi(entry.path().filename());
+      }
+    }
+    return 0;
   }
 
   // Verify in the middle of a step that stops its own programs.
@@ -109,6 +123,27 @@ TEST_F(Endings, OfASoakKeepItsNumbers) {
   EXPECT_FALSE(p99.front().at("value").is_null());
 }
 
+// A night's latencies are not lost with the program beside them, and nobody waits for the morning.
+TEST_F(Endings, OfASoakWhoseOfflineDiesKeepItsNumbers) {
+  Child child = begun("soak", {"--rounds", "1", "--soak", "4h"});
+  for (int stops = 0; stops < 12; ++stops) {
+    EXPECT_TRUE(eventually([] { return stopped_queues() == 0; }));
+    EXPECT_TRUE(eventually([] { return stopped_queues() > 0; }));
+  }
+  const pid_t offline = program_of("offline");
+  ASSERT_GT(offline, 0);
+  ::kill(offline, SIGKILL);
+  const Outcome outcome = child.wait();
+  EXPECT_EQ(outcome.status, 1) << outcome.out;
+  const auto ended = find("soak", "both programs run to the end");
+  ASSERT_FALSE(ended.empty()) << outcome.out;
+  EXPECT_FALSE(is_met(ended.front()));
+  const auto p99 = find("soak", "online p99");
+  ASSERT_FALSE(p99.empty());
+  EXPECT_FALSE(p99.front().at("value").is_null());
+  expect_only_the_bystander_is_left();
+}
+
 TEST_F(Endings, ByKillMinusNine) {
   Child child = begun("mechanisms", {"--rounds", "1000"});
   child.signal(SIGKILL);
@@ -120,9 +155,42 @@ TEST_F(Endings, AreNotNeededWhereTheGpuIsInUse) {
   const Outcome outcome =
       vgpu::server::run(with(vgpu({"exec", "shared", "--"}), words({"--rounds", "1"})));
   EXPECT_EQ(outcome.status, 1);
-  EXPECT_NE(outcome.err.find("in use by"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("GPU 0 is in use by"), std::string::npos) << outcome.err;
   EXPECT_NE(outcome.err.find("--yes"), std::string::npos) << outcome.err;
   EXPECT_FALSE(fs::exists(output()));
+}
+
+class OnTwoGpus : public Endings {
+ protected:
+  Words device_options() const override { return {"--gpus", "2"}; }
+  Outcome verify_there(const Words& more) const {
+    return vgpu::server::run(with(vgpu({"exec", "shared", "--"}), words(more)));
+  }
+};
+
+// The one that was named may be stopped, and no other: the step for all GPUs, too.
+TEST_F(OnTwoGpus, TheOneThatOthersUseIsLeftAlone) {
+  const Outcome outcome = verify_there({"--rounds", "1", "--gpu", "1", "--step", "gpus"});
+  EXPECT_EQ(outcome.status, 0) << outcome.out << outcome.err;
+  const auto left_out = find("gpus", "a job on all GPUs");
+  ASSERT_FALSE(left_out.empty()) << outcome.out << outcome.err;
+  EXPECT_EQ(left_out.front().at("unjudged"), "skipped");
+  const std::string note = left_out.front().at("note");
+  EXPECT_NE(note.find("GPU 0: in use by"), std::string::npos) << note;
+  EXPECT_NE(note.find("gpreempt-load"), std::string::npos) << note;
+}
+
+TEST_F(OnTwoGpus, BothAreUsedWhereTheUserSaysSo) {
+  const Outcome outcome = verify_there({"--rounds", "1", "--gpu", "1", "--yes", "--step", "gpus"});
+  EXPECT_EQ(outcome.status, 0) << outcome.out << outcome.err;
+  expect_met("gpus", "2 GPUs: wrong results");
+}
+
+TEST_F(OnTwoGpus, TheFreeOneIsNamed) {
+  const Outcome outcome = verify_there({"--rounds", "1"});
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_NE(outcome.err.find("GPU 0 is in use by"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("--gpu; free: 1"), std::string::npos) << outcome.err;
 }
 
 }  // namespace

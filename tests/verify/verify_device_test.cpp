@@ -123,6 +123,21 @@ TEST_F(Verify, OnAGpuThatHangsSaysSoAndBringsItBack) {
   EXPECT_EQ(log.out.find("no complaint"), std::string::npos) << log.out;
 }
 
+// As on a disk that is full in the end: there is a directory where a file is to be written.
+TEST_F(Verify, BringsItsResultsElsewhereIfTheyDoNotFit) {
+  fs::create_directories(output() + "/results.json");
+  const Outcome outcome = verify({"--rounds", "1", "--step", "discovery"});
+  EXPECT_EQ(outcome.status, 0) << outcome.out << outcome.err;
+  EXPECT_NE(outcome.err.find("The results go to " + temporary() + "/output."), std::string::npos)
+      << outcome.err;
+  const std::size_t begin = outcome.out.rfind('\n', outcome.out.size() - 2) + 1;
+  const std::string archive = outcome.out.substr(begin, outcome.out.size() - begin - 1);
+  const Outcome kept =
+      vgpu::server::run({"tar", "-xzOf", archive, "--wildcards", "*/results.json"});
+  EXPECT_EQ(kept.status, 0) << archive << kept.err;
+  EXPECT_NE(kept.out.find("discovery"), std::string::npos) << kept.out;
+}
+
 TEST_F(Verify, SaysWhatIsWrongWithACommandLine) {
   EXPECT_EQ(verify({"--step", "speed"}).status, 2);
   EXPECT_EQ(verify({"--step", "soak"}).status, 2) << "for how long?";

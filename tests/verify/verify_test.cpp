@@ -2,8 +2,12 @@
 #include "verify/verify.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 
+#include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -32,16 +36,15 @@ TEST(Reply, HasItsWordNamesAndNumbers) {
 
 // Loss beyond online's own time: online had a tenth of the GPU and offline lost a tenth.
 TEST(Loss, LeavesOutWhatOnlineHad) {
-  Beside online, offline, both;
-  online.latencies_ms = std::vector<double>(10, 100);
-  offline.offline_kernels_per_s = 100;
+  const Alone alone{.request_ms = 100, .request_p99_ms = 100, .offline_kernels_per_s = 100};
+  Beside both;
   both.latencies_ms = std::vector<double>(10, 150);
   both.offline_kernels_per_s = 90;
   both.offline_s = 10;
-  const Loss loss = loss_of(online, offline, both);
+  const Loss loss = loss_of(alone, both);
   EXPECT_NEAR(*loss.plain, 10, 1e-9);
   EXPECT_NEAR(*loss.beyond_online, 0, 1e-9);
-  EXPECT_FALSE(loss_of({}, offline, both).plain) << "unknown is not zero";
+  EXPECT_FALSE(loss_of({.offline_kernels_per_s = 100}, both).plain) << "unknown is not zero";
 }
 
 // The daemon of verify leaves alone who does not carry its mark, whatever they say of themselves.
@@ -75,6 +78,36 @@ TEST(DaemonSettings, KnowOurOwnProgramsAndNobodyElse) {
   EXPECT_EQ(class_of("gpreempt-load --mark verify-2-def-offline", "GPREEMPT_CLASS=offline"),
             WorkClass::normal)
       << "another verify's";
+}
+
+// On a full disk: a daemon with no settings would schedule everybody's programs.
+TEST(Daemon, IsNotStartedWithoutItsSettings) {
+  const auto scratch = demo::ScratchDirectory::create();
+  ASSERT_TRUE(scratch);
+  demo::Progress progress;
+  const demo::Waiter waiter(-1, progress);
+  demo::Programs programs;
+  programs.gpreemptd = "/bin/false";
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit nothing{0, before.rlim_max};
+  const auto handler = ::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &nothing), 0);
+  const auto daemon = demo::Scheduler::start(programs, *scratch, waiter, "policy = \"strict\"\n");
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  ::signal(SIGXFSZ, handler);
+  ASSERT_FALSE(daemon);
+  EXPECT_EQ(daemon.error().code, EFBIG) << daemon.error().message();
+}
+
+TEST(Verdicts, OfOtherMechanismsTimesAreNone) {
+  std::vector<report::Criterion> criteria = {at_most("s", "slow", 1, "ms", 100),
+                                             at_most("s", "wrong results", 0, "", 3)};
+  show_times(criteria);
+  EXPECT_EQ(report::verdict_of(criteria[0]), report::Verdict::shown);
+  EXPECT_EQ(report::verdict_of(criteria[1]), report::Verdict::missed);
+  mark_emulated(criteria);
+  EXPECT_EQ(report::verdict_of(criteria[0]), report::Verdict::emulated);
 }
 
 TEST(Verdicts, OfAnEmulatorsTimesAreNone) {
@@ -119,6 +152,14 @@ TEST(Anonymous, ReplacesWholeWordsOnly) {
   EXPECT_EQ(anonymous("on " + host + ": x"), "on host: x");
   EXPECT_EQ(anonymous(host), "host");
   EXPECT_EQ(anonymous("a" + host + "b_" + host), "a" + host + "b_" + host);
+}
+
+// sudo makes root of them; the folders that they work in still have their name.
+TEST(Anonymous, ReplacesWhoHasBecomeRoot) {
+  ::setenv("SUDO_USER", "alice-of-lab", 1);
+  EXPECT_EQ(anonymous("LD_LIBRARY_PATH=/home/alice-of-lab/lib"), "LD_LIBRARY_PATH=/home/user/lib");
+  ::unsetenv("SUDO_USER");
+  EXPECT_EQ(anonymous("root is nobody's name"), "root is nobody's name");
 }
 
 TEST(Archive, GivesBackWhatWasPutIn) {

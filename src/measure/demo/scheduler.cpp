@@ -4,9 +4,9 @@
 #include <signal.h>
 
 #include <cerrno>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
 #include "client/client.h"
 
 namespace gp::demo {
@@ -28,9 +28,8 @@ Result<Scheduler> Scheduler::start(const Programs& programs, const ScratchDirect
                                    const Waiter& waiter, const std::string& settings) {
   const std::string config = scratch.file("gpreemptd.toml"),
                     socket = scratch.file("gpreemptd.sock");
-  if (!(std::ofstream(config) << settings)) {
-    return Error{errno, fmt::format("write {}", config), ""};
-  }
+  // A daemon without its settings would schedule the programs of others.
+  TRY(write_file(config, settings));
   Command command;
   command.name = "gpreemptd";
   command.words = {programs.gpreemptd, "--config", config, "--socket", socket, "--log", "warning"};

@@ -25,6 +25,8 @@ class Scheduler {
   static Result<Scheduler> connect(const std::string& socket);
 
   const std::string& socket() const { return socket_; }  // empty: the usual one
+  // The program that we have started, which is the daemon's guardian; 0: none.
+  pid_t started_pid() const { return daemon_ ? daemon_->pid() : 0; }
   // Of one that we have not started; empty if it does not tell.
   std::optional<pid_t> daemon_pid() const;
   // How often the job was stopped so far. ENOENT if the daemon does not know it.

@@ -72,9 +72,9 @@ struct Phase {
 };
 
 // Why a criterion has no verdict; its note says more. Times of a virtual GPU are emulated where
-// they are not judged.
+// they are not judged; what is shown is for people to compare.
 inline constexpr char kNotPossible[] = "not possible", kSkipped[] = "skipped",
-                      kEmulated[] = "emulated";
+                      kEmulated[] = "emulated", kShown[] = "shown";
 
 // A number somebody asked for, and what was measured.
 struct Criterion {
@@ -91,7 +91,7 @@ struct Criterion {
   // Where it was disturbed most. Empty: not known, or what was missed is nothing that a busy
   // machine could cause.
   std::optional<OtherPrograms> others = {};
-  std::optional<std::string> unjudged = {};  // kNotPossible, kSkipped, kEmulated; empty: judged
+  std::optional<std::string> unjudged = {};  // one of those above; empty: judged
 };
 
 inline constexpr char kNoScheme[] = "none";

@@ -60,6 +60,7 @@ Cell verdict_cell(const Criterion& criterion) {
     case Verdict::not_possible: return cell("– not possible here", "muted");
     case Verdict::skipped: return cell("– skipped", "muted");
     case Verdict::emulated: return cell("– emulated, not judged", "muted");
+    case Verdict::shown: return cell("– shown, not judged", "muted");
     case Verdict::missed: break;
   }
   return cell(criterion.value ? "✗ not met" : "✗ not measured", "bad");

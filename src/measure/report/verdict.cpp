@@ -80,6 +80,7 @@ const char* name(Verdict verdict) {
     case Verdict::not_possible: return kNotPossible;
     case Verdict::skipped: return kSkipped;
     case Verdict::emulated: return kEmulated;
+    case Verdict::shown: return kShown;
   }
   return "unknown";
 }
@@ -92,6 +93,7 @@ Verdict verdict_of(const Criterion& criterion) {
   if (criterion.unjudged) {
     return *criterion.unjudged == kSkipped    ? Verdict::skipped
            : *criterion.unjudged == kEmulated ? Verdict::emulated
+           : *criterion.unjudged == kShown    ? Verdict::shown
                                               : Verdict::not_possible;
   }
   const bool met = criterion.value && (criterion.at_least ? *criterion.value >= criterion.limit

@@ -43,7 +43,7 @@ std::optional<OtherPrograms> more_disturbed(const std::optional<OtherPrograms>& 
 std::optional<OtherPrograms> most_disturbed(const Phase& phase);
 std::optional<OtherPrograms> most_disturbed(const Results& results);  // and of the criteria
 
-enum class Verdict { met, missed, inconclusive, not_possible, skipped, emulated };
+enum class Verdict { met, missed, inconclusive, not_possible, skipped, emulated, shown };
 const char* name(Verdict verdict);  // in JSON: "met", "missed", "inconclusive", kNotPossible, ...
 const char* shown_as(Verdict verdict);  // on a terminal: "ok", "FAILED", else its name
 
@@ -53,7 +53,7 @@ Verdict verdict_of(const Criterion& criterion);
 bool is_met(const Criterion& criterion);
 bool is_missed(const Criterion& criterion);
 bool is_inconclusive(const Criterion& criterion);
-bool is_unjudged(const Criterion& criterion);  // not possible here, skipped, emulated
+bool is_unjudged(const Criterion& criterion);  // not possible here, skipped, emulated, shown
 
 // "2 of 3 criteria met, 1 inconclusive".
 std::string count_text(const std::vector<Criterion>& criteria);

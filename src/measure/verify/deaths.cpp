@@ -17,8 +17,6 @@ namespace {
 
 using namespace std::chrono_literals;
 constexpr char kDeathsStep[] = "deaths";
-constexpr double kRunsAgainS = std::chrono::duration<double>(kLease).count() + 1;
-constexpr auto kPatience = 3 * kLease;
 
 struct Scene {
   demo::Scheduler scheduler;
@@ -46,7 +44,6 @@ Result<bench::HeldJob> hold(const Setting& setting, Scene& scene) {
   return job;
 }
 
-// The parent of the daemon that answers is its guardian.
 pid_t parent_of(pid_t pid) {
   std::ifstream stat(fmt::format("/proc/{}/stat", pid));
   std::string text;
@@ -67,12 +64,16 @@ Status daemon_dies(Setting& setting, report::Results& results, bool guardian_too
   Scene scene = TRY(offline_at_work(setting));
   const bench::HeldJob job = TRY(hold(setting, scene));
   const pid_t daemon = TRY(bench::look_at(scene.scheduler)).daemon;
-  const pid_t guardian = parent_of(daemon);
-  if (guardian_too && guardian > 1) {
+  // Somebody else is the parent where the guardian has just died: the service manager, perhaps.
+  const pid_t guardian = scene.scheduler.started_pid();
+  if (daemon <= 1 || guardian <= 1 || parent_of(daemon) != guardian) {
+    return Error{ESRCH, "the daemon has no guardian", "gpreemptd's guardian has died by itself"};
+  }
+  if (guardian_too) {
     ::kill(guardian, SIGKILL);
   }
   ::kill(daemon, SIGKILL);
-  const auto took = scene.offline().wait_for_progress(kPatience);
+  const auto took = scene.offline().wait_for_progress(kRunsAgainAtMost);
   if (!took && took.error().code == EINTR) {
     return took.error();
   }
@@ -96,7 +97,7 @@ Status online_dies(Setting& setting, report::Results& results) {
                             return job != nullptr && job->state == "stopped";
                           }));
   ::kill(online->child().pid(), SIGKILL);
-  const auto took = scene.offline().wait_for_progress(kPatience);
+  const auto took = scene.offline().wait_for_progress(kRunsAgainAtMost);
   if (!took && took.error().code == EINTR) {
     return took.error();
   }

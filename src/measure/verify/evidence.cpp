@@ -7,18 +7,22 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <cstring>
 #include <initializer_list>
+#include <set>
 #include <sstream>
 #include <string_view>
 
 #include "os/os.h"
+#include "verify/container.h"
 
 namespace gp::verify {
 namespace {
 
 constexpr char kModule[] = "/sys/module/amdgpu", kTopology[] = "/sys/class/kfd/kfd/topology",
                kDebugfs[] = "/sys/kernel/debug/kfd";
+constexpr unsigned long kNobodyHasLoggedIn = 0xffff'ffff;  // as /proc/self/loginuid says it
 
 // The file's text, or why there is none.
 std::string text_of(const std::string& path) {
@@ -51,14 +55,12 @@ std::string lines_of(const std::string& path, std::initializer_list<std::string_
 }
 
 std::string container_text() {
-  constexpr std::string_view kFirstPidNamespace = "pid:[4026531836]";
-  const auto space = system_os().read_link("/proc/self/ns/pid");
-  const bool marked =
-      ::access("/.dockerenv", F_OK) == 0 || ::access("/run/.containerenv", F_OK) == 0;
-  return fmt::format("container: {}; pid namespace: {}\n", marked ? "yes" : "no sign of one",
-                     !space                         ? "unknown"
-                     : *space == kFirstPidNamespace ? "the machine's"
-                                                    : "one of its own");
+  const ContainerSigns signs = container_signs(system_os());
+  return fmt::format("container: {}; pid namespace: {}\n",
+                     signs.mark.empty() ? "no sign of one" : "yes, " + signs.mark,
+                     !signs.own_pids   ? "unknown"
+                     : *signs.own_pids ? "one of its own"
+                                       : "the machine's");
 }
 
 std::string variables_text() {
@@ -90,9 +92,25 @@ std::string boot_options_text() {
   return text;
 }
 
-std::string user_name() {
-  const passwd* user = ::getpwuid(::geteuid());
+std::string user_name(uid_t uid) {
+  const passwd* user = ::getpwuid(uid);
   return user != nullptr ? user->pw_name : "";
+}
+
+// Whoever has logged in is a user too, when sudo, su or doas has made root of them.
+std::set<std::string> user_names() {
+  std::set<std::string> names = {user_name(::geteuid()), user_name(::getuid())};
+  if (const auto login = system_os().read_file("/proc/self/loginuid")) {
+    const unsigned long uid = std::strtoul(login->c_str(), nullptr, 10);
+    names.insert(uid < kNobodyHasLoggedIn ? user_name(static_cast<uid_t>(uid)) : "");
+  }
+  for (const char* variable : {"SUDO_USER", "DOAS_USER", "LOGNAME", "USER"}) {
+    if (const char* name = std::getenv(variable)) {
+      names.insert(name);
+    }
+  }
+  names.erase("root");
+  return names;
 }
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
@@ -127,7 +145,8 @@ std::string environment_text(const std::string& gpreempt_version, const std::str
   std::string text =
       fmt::format("gpreempt {}\nruntime {}\nkernel {} {} {}\n", gpreempt_version,
                   runtime.empty() ? "N/A" : runtime, names.release, names.version, names.machine);
-  text += fmt::format("host {}, user {} ({})\n", names.nodename, user_name(), ::geteuid());
+  text +=
+      fmt::format("host {}, user {} ({})\n", names.nodename, user_name(::geteuid()), ::geteuid());
   text += container_text();
   for (const char* path : {"/etc/os-release", "/opt/rocm/.info/version",
                            "/proc/sys/kernel/yama/ptrace_scope", "/proc/self/cgroup"}) {
@@ -181,8 +200,8 @@ std::string anonymous(std::string text) {
   ::uname(&names);
   replace_word(text, names.nodename, "host");
   replace_word(text, host_name(), "host");
-  if (user_name() != "root") {
-    replace_word(text, user_name(), "user");
+  for (const std::string& name : user_names()) {
+    replace_word(text, name, "user");
   }
   return text;
 }

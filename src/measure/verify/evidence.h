@@ -21,7 +21,8 @@ std::string topology_text();
 // The driver's own lists of queues; says why not where they cannot be read.
 std::string debugfs_text();
 
-// The names of this machine and this user become "host" and "user", where they stand as words.
+// The names of this machine and this user, and of the one who has become root by sudo, become
+// "host" and "user", where they stand as words.
 std::string anonymous(std::string text);
 std::string host_name();
 

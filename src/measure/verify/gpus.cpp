@@ -1,13 +1,56 @@
 // A job that has a program on every GPU, stopped and started as one.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 
+#include "discover/discover.h"
 #include "verify/judge.h"
 #include "verify/steps.h"
 #include "verify/stops.h"
+#include "verify/verify.h"
 
 namespace gp::verify {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// Others, that is: programs of the steps before this one may still be listed.
+std::vector<std::string> others_on(const Setting& setting, const discover::Snapshot& snapshot,
+                                   const discover::Node& node) {
+  std::vector<std::string> users = users_of(snapshot, node.gpu_id);
+  std::erase_if(
+      users, [&](const std::string& user) { return user.find(setting.mark) != std::string::npos; });
+  return users;
+}
+
+// As it is now: verify has looked at one GPU only before it began, and that was a while ago. What
+// the driver still has of a program of ours that was killed goes away by itself.
+Result<discover::Snapshot> look_at_users(const Setting& setting) {
+  Result<discover::Snapshot> snapshot = Error{ENODATA, "the driver's lists", ""};
+  const Status alone = setting.waiter.wait(
+      "the driver's lists", {},
+      [&] {
+        snapshot = discover::take_snapshot(system_os(), {}, {}, {});
+        return !snapshot || others_on(setting, *snapshot, setting.node).empty();
+      },
+      1s);
+  return !alone && alone.error().code == EINTR ? Result<discover::Snapshot>(alone.error())
+                                               : std::move(snapshot);
+}
+
+// Why this GPU has to be left alone; empty: it has not.
+std::string reason_to_leave_out(const Setting& setting, const discover::Snapshot& snapshot,
+                                const discover::Node& node) {
+  const std::vector<std::string> users = others_on(setting, snapshot, node);
+  return setting.share || users.empty()
+             ? ""
+             : fmt::format("in use by {}; --yes shares it", fmt::join(users, ", "));
+}
+
+}  // namespace
 
 Status run_gpus(Setting& setting, report::Results& results) {
   if (setting.nodes.size() < 2) {
@@ -15,10 +58,16 @@ Status run_gpus(Setting& setting, report::Results& results) {
         unjudged(report::kSkipped, "gpus", "a job on all GPUs", "there is one GPU"));
     return ok();
   }
+  const discover::Snapshot snapshot = TRY(look_at_users(setting));
   const demo::Scheduler scheduler = TRY(start_daemon_with(setting, setting.working.front()));
   std::vector<Load> loads;
-  std::string left_out;  // the driver lists GPUs that a container does not let us use
-  for (const discover::Node& node : setting.nodes) {
+  std::string left_out;
+  for (unsigned number = 0; number < setting.nodes.size(); ++number) {
+    const discover::Node& node = setting.nodes[number];
+    if (const std::string why = reason_to_leave_out(setting, snapshot, node); !why.empty()) {
+      left_out += fmt::format("; GPU {}: {}", number, why);
+      continue;
+    }
     LoadOptions options =
         offline_for_best(setting, scheduler, fmt::format("gpu-node-{}", node.node_id));
     options.node = node.node_id;
@@ -29,7 +78,8 @@ Status run_gpus(Setting& setting, report::Results& results) {
     } else if (load.error().code == EINTR) {
       return load.error();
     } else {
-      left_out += fmt::format("; node {}: {}", node.node_id, load.error().what);
+      // The driver lists GPUs that a container does not let us use.
+      left_out += fmt::format("; GPU {}: {}", number, load.error().what);
     }
   }
   if (loads.size() < 2) {

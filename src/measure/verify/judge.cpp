@@ -45,9 +45,18 @@ report::Criterion tiered(std::string step, std::string what, std::span<const dou
   return criterion;
 }
 
+void show_times(std::span<report::Criterion> criteria) {
+  for (report::Criterion& criterion : criteria) {
+    if (is_time(criterion) && !criterion.unjudged) {
+      criterion.unjudged = report::kShown;
+    }
+  }
+}
+
 void mark_emulated(std::span<report::Criterion> criteria) {
   for (report::Criterion& criterion : criteria) {
-    if (is_time(criterion) && criterion.value && !criterion.unjudged) {
+    const bool may_be_judged = criterion.unjudged.value_or(report::kShown) == report::kShown;
+    if (is_time(criterion) && criterion.value && may_be_judged) {
       criterion.unjudged = report::kEmulated;
     }
   }

@@ -28,6 +28,9 @@ report::Criterion unjudged(const char* verdict, std::string step, std::string wh
 report::Criterion tiered(std::string step, std::string what, std::span<const double> limits_ms,
                          const std::vector<double>& values_ms, double q);
 
+// Times that nobody asked for are there to be compared, not judged.
+void show_times(std::span<report::Criterion> criteria);
+
 // Times of an emulator are shown, not judged.
 void mark_emulated(std::span<report::Criterion> criteria);
 

@@ -7,57 +7,126 @@
 #include "verify/judge.h"
 #include "verify/online.h"
 #include "verify/steps.h"
+#include "verify/stops.h"
 
 namespace gp::verify {
+namespace {
+
+struct Level {
+  std::optional<double> p50_ms;      // of online requests
+  std::optional<double> offline_ms;  // per kernel of offline, its stops with it
+  double preemptions = 0, wrong_lanes = 0;
+};
+
+Result<Level> measure_level(const Setting& setting, const demo::Scheduler& scheduler,
+                            const LoadOptions& offline) {
+  const Beside beside = TRY(run_beside(setting,
+                                       {.online = true,
+                                        .offline = true,
+                                        .scheduler = &scheduler,
+                                        .offline_agent = offline.agent,
+                                        .offline_environment = offline.environment},
+                                       setting.extent.phase / 2));
+  if (beside.failure) {
+    return *beside.failure;
+  }
+  return Level{demo::quantile(beside.latencies_ms, 0.5),
+               report::ratio(1000, beside.offline_kernels_per_s),
+               static_cast<double>(beside.preemptions), beside.wrong_lanes};
+}
+
+Result<Level> measure_level_1(const Setting& setting) {
+  const demo::Scheduler scheduler = TRY(start_daemon_with(setting, "gate"));
+  return measure_level(setting, scheduler,
+                       {.name = "offline", .environment = {{"GPREEMPT_GATE", "1"}}});
+}
+
+Result<Level> measure_level_3(const Setting& setting) {
+  const demo::Scheduler scheduler = TRY(start_daemon_with(setting, setting.working.front()));
+  return measure_level(setting, scheduler, offline_for_best(setting, scheduler, "offline"));
+}
+
+// What priority makes of waiting: how much longer than a request a kernel of offline takes. Both
+// programs are not alike, so it is there to be compared between levels and machines.
+report::Criterion shown_ratio(const char* level, const Level& measured) {
+  report::Criterion criterion =
+      at_least("levels", fmt::format("offline's time per kernel over online's p50, {}", level), 1,
+               "x", report::ratio(measured.offline_ms, measured.p50_ms));
+  criterion.unjudged = report::kShown;
+  criterion.note = fmt::format("{} over {}", report::format_ms(measured.offline_ms),
+                               report::format_ms(measured.p50_ms));
+  return criterion;
+}
+
+}  // namespace
 
 Status run_levels(Setting& setting, report::Results& results) {
-  const milliseconds duration = setting.extent.phase / 2;
-  double wrong_lanes = 0;
-  const auto p50_with =
-      [&](const std::string& mechanism,
-          std::map<std::string, std::string> environment) -> Result<std::optional<double>> {
-    const demo::Scheduler scheduler = TRY(start_daemon_with(setting, mechanism));
-    const Beside beside = TRY(run_beside(setting,
-                                         {.online = true,
-                                          .offline = true,
-                                          .scheduler = &scheduler,
-                                          .offline_environment = std::move(environment)},
-                                         duration));
-    wrong_lanes += beside.wrong_lanes;
-    return demo::quantile(beside.latencies_ms, 0.5);
-  };
-  const auto level1 = TRY(p50_with("gate", {{"GPREEMPT_GATE", "1"}}));
-  const std::string& best = setting.working.front();
-  const auto level3 = TRY(p50_with(best, {}));
-  report::Criterion criterion =
-      at_least("levels", "online p50 with level 1, over that with level 3", 1, "x",
-               report::ratio(level1, level3));
-  criterion.note =
-      fmt::format("gate {}, {} {}", report::format_ms(level1), best, report::format_ms(level3));
-  results.criteria.push_back(std::move(criterion));
-  results.criteria.push_back(at_most("levels", "wrong results", 0, "", wrong_lanes));
+  const Level level1 = TRY(measure_level_1(setting)), level3 = TRY(measure_level_3(setting));
+  auto& criteria = results.criteria;
+  criteria.push_back(at_least("levels", "online p50 with level 1, over that with level 3", 1, "x",
+                              report::ratio(level1.p50_ms, level3.p50_ms)));
+  criteria.back().note = fmt::format("gate {}, {} {}", report::format_ms(level1.p50_ms),
+                                     setting.working.front(), report::format_ms(level3.p50_ms));
+  criteria.push_back(shown_ratio("level 1", level1));
+  criteria.push_back(shown_ratio("level 3", level3));
+  // Else it is no level 3 that was measured.
+  criteria.push_back(
+      at_least("levels", "stops of offline, with level 3", 1, "", level3.preemptions));
+  criteria.push_back(
+      at_most("levels", "wrong results", 0, "", level1.wrong_lanes + level3.wrong_lanes));
   return ok();
 }
 
-Status run_soak(Setting& setting, report::Results& results) {
-  auto log = bench::DriverLog::open();
-  const demo::Scheduler scheduler = TRY(start_daemon(setting));
-  const Beside beside = TRY(run_beside(
-      setting, {.online = true, .offline = true, .scheduler = &scheduler}, *setting.extent.soak));
+namespace {
+
+void judge_soak(const Setting& setting, const Beside& beside, report::Results& results) {
   auto& criteria = results.criteria;
   criteria.push_back(tiered("soak", "online p99", kOnlineMs, beside.latencies_ms, 0.99));
+  criteria.push_back(loss_criterion("soak", loss_of(*setting.alone, beside)));
   criteria.push_back(at_most("soak", "wrong results", 0, "", beside.wrong_lanes));
   criteria.push_back(
       at_least("soak", "stops of offline", 1, "", static_cast<double>(beside.preemptions)));
-  const auto complaints = log ? log->complaints() : Result<std::vector<std::string>>(log.error());
+  if (beside.failure) {
+    criteria.push_back(
+        holds("soak", "both programs run to the end", false, beside.failure->message()));
+  }
+  if (beside.interrupted || beside.failure) {
+    return;  // there was no end after which it could run again
+  }
+  criteria.push_back(at_most(
+      "soak", "nothing stays stopped: offline runs again after", kRunsAgainS, "s",
+      beside.runs_again ? std::optional(std::chrono::duration<double>(*beside.runs_again).count())
+                        : std::nullopt));
+}
+
+void judge_complaints(const Result<std::vector<std::string>>& complaints,
+                      report::Results& results) {
+  auto& criteria = results.criteria;
   if (!complaints) {
     criteria.push_back(unjudged(report::kNotPossible, "soak", "complaints in the driver's log",
                                 complaints.error().message()));
-    return ok();
+    return;
   }
   criteria.push_back(at_most("soak", "complaints in the driver's log", 0, "",
                              static_cast<double>(complaints->size())));
   criteria.back().note = complaints->empty() ? "" : "the first: " + complaints->front();
+}
+
+}  // namespace
+
+Status run_soak(Setting& setting, report::Results& results) {
+  auto log = bench::DriverLog::open();
+  double wrong_lanes = 0;
+  if (!setting.alone) {
+    setting.alone = TRY(measure_alone(setting, results, wrong_lanes));
+  }
+  const demo::Scheduler scheduler = TRY(start_daemon(setting));
+  Beside beside = TRY(run_beside(
+      setting, {.online = true, .offline = true, .scheduler = &scheduler}, *setting.extent.soak));
+  beside.wrong_lanes += wrong_lanes;
+  judge_soak(setting, beside, results);
+  judge_complaints(log ? log->complaints() : Result<std::vector<std::string>>(log.error()),
+                   results);
   return ok();
 }
 

@@ -12,8 +12,7 @@ namespace gp::verify {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr auto kOnlineAtMost = std::chrono::hours(24);
-constexpr auto kLastWords = std::chrono::seconds(5);
+constexpr auto kLastWords = std::chrono::seconds(10);  // a night's are long
 
 demo::Command command_of(const Setting& setting, const LoadOptions& options) {
   demo::Command command;
@@ -78,12 +77,16 @@ bool Load::take_if_said(const std::string& word, Reply& reply) {
   return false;
 }
 
-Result<Reply> Load::take(const demo::Waiter& waiter, const std::string& word,
-                         milliseconds patience) {
+Result<Reply> Load::take(const demo::Waiter& waiter, const std::string& word, milliseconds patience,
+                         const std::vector<Load*>& beside) {
   Reply reply;
   bool gone = false;
+  std::vector<demo::Child*> children = {child_.get()};
+  for (Load* other : beside) {
+    children.push_back(other->child_.get());
+  }
   TRY(waiter.wait(
-      fmt::format("{} of {}", word, child_->name()).c_str(), {child_.get()},
+      fmt::format("{} of {}", word, child_->name()).c_str(), children,
       [&] {
         gone = child_->status().has_value();
         return take_if_said(word, reply) || gone;
@@ -159,7 +162,9 @@ Status Load::begin_online(const KernelShape& shape, double ms, double every_ms, 
   return tell(fmt::format("online {} every={} count={}", words, every_ms, requests));
 }
 
-Result<Reply> Load::end_online() { return take("online", kOnlineAtMost); }
+Result<Reply> Load::end_online(milliseconds patience, const std::vector<Load*>& beside) {
+  return take(setting_.waiter, "online", patience, beside);
+}
 
 Result<Reply> Load::last_words(const std::string& word) {
   constexpr int kNobodyEndsThis = -1;

@@ -44,10 +44,11 @@ class Load {
   Result<std::vector<Reply>> end_once();
   // Requests of this length, one every so often, so many. Returns at once.
   Status begin_online(const KernelShape& shape, double ms, double every_ms, unsigned requests);
-  Result<Reply> end_online();
+  // ETIMEDOUT after so long; at once if it, or one of those beside it, dies.
+  Result<Reply> end_online(milliseconds patience, const std::vector<Load*>& beside = {});
 
-  // When the user has ended us: what the program's work, of the kind `word`, came to until now.
-  // Soon, or not at all.
+  // When it has to end early: what the program's work, of the kind `word`, came to until now. Soon,
+  // or not at all; also when the user has ended us.
   Result<Reply> last_words(const std::string& word);
 
   // The rounds of each queue's kernel, as the GPU writes them.
@@ -70,7 +71,8 @@ class Load {
   Result<Reply> take(const std::string& word, milliseconds patience = std::chrono::minutes(2)) {
     return take(setting_.waiter, word, patience);
   }
-  Result<Reply> take(const demo::Waiter& waiter, const std::string& word, milliseconds patience);
+  Result<Reply> take(const demo::Waiter& waiter, const std::string& word, milliseconds patience,
+                     const std::vector<Load*>& beside = {});
   bool take_if_said(const std::string& word, Reply& reply);
   Result<std::string> words_of(const KernelShape& shape, double ms);
 

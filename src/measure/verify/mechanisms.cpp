@@ -6,9 +6,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
+#include <span>
 #include <utility>
 
 #include "demo/summary.h"
+#include "report/verdict.h"
 #include "verify/judge.h"
 #include "verify/steps.h"
 #include "verify/stops.h"
@@ -60,6 +63,12 @@ Result<Measured> measure(const Setting& setting, const Case& each) {
   return measured;
 }
 
+// It stopped what it was to stop, when it was to, and nothing was lost.
+bool is_exact(const Measured& measured) {
+  return measured.stops.wrong_lanes == 0 && measured.stops.moved == 0 &&
+         (!measured.gap || measured.gap->shows());
+}
+
 void judge(const Case& each, const Measured& measured, report::Results& results) {
   const Stops& stops = measured.stops;
   const std::string name = each.name();
@@ -106,14 +115,22 @@ report::Scheme scheme_of(const Case& each, const Stops& stops) {
   return scheme;
 }
 
+// What one mechanism has shown in all its cases.
+struct Trial {
+  bool stopped = false;  // one queue, at least
+  bool exact = true;     // whatever it has stopped
+};
+
 // False if the other cases of the mechanism are not worth trying.
-Result<bool> try_case(Setting& setting, const Case& each, report::Results& results) {
+Result<bool> try_case(const Setting& setting, const Case& each, report::Results& results,
+                      Trial& trial) {
   setting.progress.update(each.name());
   const auto measured = measure(setting, each);
   if (measured) {
     judge(each, *measured, results);
+    trial.exact &= is_exact(*measured);
     if (each.processes * each.queues == 1) {
-      setting.working.emplace_back(each.mechanism.name);
+      trial.stopped = true;
       results.schemes.push_back(scheme_of(each, measured->stops));
     }
     return true;
@@ -124,8 +141,7 @@ Result<bool> try_case(Setting& setting, const Case& each, report::Results& resul
   }
   // What has stopped one queue is possible, but maybe not for two processes: MI50 and the like have
   // one debugger at a time.
-  const bool has_worked = std::ranges::count(setting.working, each.mechanism.name) != 0;
-  if (error.code == ENOTSUP && (!has_worked || each.processes > 1)) {
+  if (error.code == ENOTSUP && (!trial.stopped || each.processes > 1)) {
     results.criteria.push_back(unjudged(
         report::kNotPossible, kMechanismsStep, each.name(),
         fmt::format("{}. It needs {}", error.what, info_of(each.mechanism.mechanism).needs)));
@@ -136,39 +152,78 @@ Result<bool> try_case(Setting& setting, const Case& each, report::Results& resul
   return true;
 }
 
+Result<Trial> try_cases(const Setting& setting, std::span<const Case> cases,
+                        report::Results& results) {
+  Trial trial;
+  for (const Case& each : cases) {
+    if (!TRY(try_case(setting, each, results, trial))) {
+      break;
+    }
+  }
+  return trial;
+}
+
+// The best mechanism that is exact is what gpreemptd will use: its times are judged, those of the
+// others are there to be compared.
+Status try_mechanism(Setting& setting, std::span<const Case> cases, report::Results& results) {
+  const std::size_t before = results.criteria.size();
+  const Result<Trial> trial = try_cases(setting, cases, results);
+  const bool good = trial && trial->stopped && trial->exact;
+  if (good) {
+    setting.working.emplace_back(cases.front().mechanism.name);
+  }
+  if (!good || setting.working.size() > 1) {
+    show_times(std::span(results.criteria).subspan(before));
+  }
+  return trial ? ok() : Status(trial.error());
+}
+
+// The best first.
+std::vector<bench::MeasuredMechanism> mechanisms_of_level_3() {
+  std::vector<bench::MeasuredMechanism> all = bench::measured_mechanisms();
+  std::erase_if(all, [](const bench::MeasuredMechanism& each) { return each.level < 3; });
+  std::ranges::reverse(all);
+  return all;
+}
+
+report::Criterion can_stop(const Setting& setting) {
+  const bool can = !setting.working.empty();
+  return holds(kMechanismsStep, kCanStop, can,
+               can ? fmt::format("the best: {}", setting.working.front())
+                   : "no mechanism of level 3 works, and exactly; the remarks above say why");
+}
+
 }  // namespace
 
-Status find_working(Setting& setting) {
-  const std::vector<bench::MeasuredMechanism> all = bench::measured_mechanisms();
-  report::Results ignored;
+Status find_working(Setting& setting, report::Results& results) {
+  setting.mechanisms_tried = true;
   const unsigned stops = std::exchange(setting.extent.stops, 1);
-  Result<bool> tried = false;
-  for (auto mechanism = all.rbegin();
-       mechanism != all.rend() && mechanism->level == 3 && tried && setting.working.empty();
-       ++mechanism) {
-    tried = try_case(setting, {*mechanism, 1, 1}, ignored);
+  Status tried = ok();
+  for (const bench::MeasuredMechanism& mechanism : mechanisms_of_level_3()) {
+    report::Results its;
+    const Case alone[] = {{mechanism, 1, 1}};
+    tried = try_mechanism(setting, alone, its);
+    if (!tried || !setting.working.empty()) {
+      break;
+    }
+    std::ranges::copy_if(its.criteria, std::back_inserter(results.criteria), report::is_missed);
   }
   setting.extent.stops = stops;
-  return tried ? ok() : Status(tried.error());
+  if (tried && setting.working.empty()) {
+    results.criteria.push_back(can_stop(setting));
+  }
+  return tried;
 }
 
 Status run_mechanisms(Setting& setting, report::Results& results) {
-  const std::vector<bench::MeasuredMechanism> all = bench::measured_mechanisms();  // the best last
-  for (auto mechanism = all.rbegin(); mechanism != all.rend(); ++mechanism) {
-    if (mechanism->level < 3) {
-      continue;
-    }
-    for (const auto& [processes, queues] : {std::pair{1U, 1U}, std::pair{1U, setting.extent.queues},
-                                            std::pair{setting.extent.processes, 1U}}) {
-      if (!TRY(try_case(setting, {*mechanism, processes, queues}, results))) {
-        break;
-      }
-    }
+  setting.mechanisms_tried = true;
+  const Extent& extent = setting.extent;
+  for (const bench::MeasuredMechanism& mechanism : mechanisms_of_level_3()) {
+    const Case cases[] = {
+        {mechanism, 1, 1}, {mechanism, 1, extent.queues}, {mechanism, extent.processes, 1}};
+    TRY(try_mechanism(setting, cases, results));
   }
-  results.criteria.push_back(holds(kMechanismsStep, kCanStop, !setting.working.empty(),
-                                   setting.working.empty()
-                                       ? "no mechanism of level 3 works; the remarks above say why"
-                                       : fmt::format("the best: {}", setting.working.front())));
+  results.criteria.push_back(can_stop(setting));
   return ok();
 }
 

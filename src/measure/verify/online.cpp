@@ -4,7 +4,7 @@
 
 #include <cerrno>
 #include <cmath>
-#include <thread>
+#include <span>
 
 #include "bench/daemon_view.h"
 #include "demo/summary.h"
@@ -12,6 +12,7 @@
 #include "verify/judge.h"
 #include "verify/load.h"
 #include "verify/steps.h"
+#include "verify/stops.h"
 
 namespace gp::verify {
 namespace {
@@ -20,42 +21,80 @@ constexpr char kOnlineStep[] = "online";
 constexpr double kRequestMs = 1, kEveryMs = 50, kOfflineKernelMs = 20;
 constexpr unsigned kWarmUps = 3;
 
-Status serve(Load& online, const Setting& setting, milliseconds duration, Beside& beside) {
+// Requests that wait for each other take longer than the time between them.
+milliseconds patience_for(milliseconds duration) { return 2 * duration + std::chrono::minutes(5); }
+
+// The end comes early if the user wants it, and if one of the programs dies or hangs: what was
+// measured until then counts.
+Result<Reply> requests_of(Load& online, const std::vector<Load*>& beside, const Setting& setting,
+                          milliseconds duration, Beside& measured) {
+  auto ended = online.end_online(patience_for(duration), beside);
+  if (ended) {
+    return ended;
+  }
+  measured.interrupted = setting.waiter.is_ended();
+  if (!measured.interrupted) {
+    measured.failure = ended.error();
+  }
+  auto until_then = online.last_words("online");
+  return until_then ? std::move(until_then) : std::move(ended);
+}
+
+Status serve(Load& online, const std::vector<Load*>& beside, const Setting& setting,
+             milliseconds duration, Beside& measured) {
   const KernelShape shape = one_group_per_cu(setting);
   TRY(online.begin_online(shape, kRequestMs, kEveryMs, kWarmUps));
-  TRY(online.end_online());
+  TRY(online.end_online(patience_for({}), beside));
   const auto requests = static_cast<unsigned>(static_cast<double>(duration.count()) / kEveryMs);
   TRY(online.begin_online(shape, kRequestMs, kEveryMs, std::max(1U, requests)));
-  auto ended = online.end_online();
-  if (!ended && setting.waiter.is_ended()) {
-    beside.interrupted = true;
-    ended = online.last_words("online");
-  }
-  const Reply served = TRY(std::move(ended));
+  const Reply served = TRY(requests_of(online, beside, setting, duration, measured));
   for (const double us : served.list) {
-    beside.latencies_ms.push_back(us / 1000);
+    measured.latencies_ms.push_back(us / 1000);
   }
-  beside.wrong_lanes += served.number("wrong_lanes");
+  measured.wrong_lanes += served.number("wrong_lanes");
   return ok();
 }
 
-Status pass_time(const Setting& setting, Load& running, milliseconds duration) {
+Status pass_time(Load& running, const Setting& setting, milliseconds duration, Beside& measured) {
   const auto end = std::chrono::steady_clock::now() + duration;
-  return setting.waiter.wait(
+  const Status passed = setting.waiter.wait(
       "time to pass", {&running.child()}, [&] { return std::chrono::steady_clock::now() >= end; },
       duration + std::chrono::minutes(1));
+  measured.interrupted = !passed && setting.waiter.is_ended();
+  return passed || measured.interrupted ? ok() : passed;
 }
 
-std::string quantiles_text(const char* name, const Beside& beside) {
-  return fmt::format("{} p50 {}, p99 {}", name,
-                     report::format_ms(demo::quantile(beside.latencies_ms, 0.5)),
-                     report::format_ms(demo::quantile(beside.latencies_ms, 0.99)));
+// The daemon, or offline, may be gone: then it is not known.
+void ask_the_daemon(const demo::Scheduler& scheduler, Load& offline, Beside& measured) {
+  const auto view = bench::look_at(scheduler);
+  if (const bench::JobView* job = view ? view->job_of(offline.child().pid()) : nullptr) {
+    measured.preemptions = job->preemptions;
+    measured.stopped_s = job->stopped_us / 1e6;
+  }
 }
 
-report::Criterion loss_criterion(const Loss& loss) {
-  report::Criterion criterion =
-      at_most(kOnlineStep, "offline throughput lost beyond online's own time", kLossPercent, "%",
-              loss.beyond_online);
+Status end_offline(Load& offline, const Programs& programs, Beside& measured) {
+  if (programs.scheduler != nullptr) {
+    ask_the_daemon(*programs.scheduler, offline, measured);
+  }
+  const bool early = measured.interrupted || measured.failure;
+  if (programs.scheduler != nullptr && !early) {
+    const auto runs_again = offline.wait_for_progress(kRunsAgainAtMost);
+    measured.runs_again = runs_again ? std::optional(*runs_again) : std::nullopt;
+  }
+  const bool moves = programs.scheduler == nullptr || early || measured.runs_again;
+  const Reply end = TRY(early || !moves ? offline.last_words("offline") : offline.end_offline());
+  measured.offline_s = end.number("seconds");
+  measured.offline_kernels_per_s = report::ratio(end.number("kernels"), measured.offline_s);
+  measured.wrong_lanes += end.number("wrong_lanes");
+  return ok();
+}
+
+}  // namespace
+
+report::Criterion loss_criterion(const char* step, const Loss& loss) {
+  report::Criterion criterion = at_most(step, "offline throughput lost beyond online's own time",
+                                        kLossPercent, "%", loss.beyond_online);
   // Stopped for longer than online worked: the linger. Less was stopped than was lost: it ran
   // slower.
   criterion.note = loss.plain ? fmt::format(
@@ -66,47 +105,37 @@ report::Criterion loss_criterion(const Loss& loss) {
   return criterion;
 }
 
-}  // namespace
-
 Result<Beside> run_beside(const Setting& setting, const Programs& programs, milliseconds duration) {
-  Beside beside;
+  Beside measured;
   std::optional<Load> offline, online;
   if (programs.offline) {
     offline.emplace(TRY(Load::start(setting, {.name = "offline",
                                               .scheduler = programs.scheduler,
+                                              .agent = programs.offline_agent,
                                               .environment = programs.offline_environment})));
   }
   if (programs.online) {
     online.emplace(TRY(Load::start(
         setting, {.name = "online", .scheduler = programs.scheduler, .work_class = "online"})));
   }
+  std::vector<Load*> beside_online;
   if (offline) {
     TRY(offline->begin_offline(whole_gpu(setting), kOfflineKernelMs));
-  }
-  if (online) {
-    TRY(serve(*online, setting, duration, beside));
-  } else {
-    const Status passed = pass_time(setting, *offline, duration);
-    beside.interrupted = !passed && setting.waiter.is_ended();
-    if (!passed && !beside.interrupted) {
-      return passed.error();
-    }
-  }
-  if (offline) {
     if (programs.scheduler != nullptr) {
-      const bench::DaemonView view = TRY(bench::look_at(*programs.scheduler));
-      if (const bench::JobView* job = view.job("offline")) {
-        beside.preemptions = job->preemptions;
-        beside.stopped_s = job->stopped_us / 1e6;
-      }
+      TRY(wait_until_known(setting, *programs.scheduler, std::span(&*offline, 1)));
     }
-    const Reply end =
-        TRY(beside.interrupted ? offline->last_words("offline") : offline->end_offline());
-    beside.offline_s = end.number("seconds");
-    beside.offline_kernels_per_s = report::ratio(end.number("kernels"), beside.offline_s);
-    beside.wrong_lanes += end.number("wrong_lanes");
+    beside_online.push_back(&*offline);
   }
-  return beside;
+  TRY(online ? serve(*online, beside_online, setting, duration, measured)
+             : pass_time(*offline, setting, duration, measured));
+  if (offline) {
+    // One that has died has nothing to say, and does not take the latencies with it.
+    const Status ended = end_offline(*offline, programs, measured);
+    if (!ended && !measured.failure && !measured.interrupted) {
+      measured.failure = ended.error();
+    }
+  }
+  return measured;
 }
 
 report::Phase phase_of(const char* name, const Beside& beside) {
@@ -127,14 +156,13 @@ report::Phase phase_of(const char* name, const Beside& beside) {
   return phase;
 }
 
-Loss loss_of(const Beside& online_alone, const Beside& offline_alone, const Beside& both) {
-  const auto left = report::ratio(both.offline_kernels_per_s, offline_alone.offline_kernels_per_s);
-  const auto request_ms = demo::quantile(online_alone.latencies_ms, 0.5);
-  if (!left || !request_ms || both.offline_s <= 0) {
+Loss loss_of(const Alone& alone, const Beside& both) {
+  const auto left = report::ratio(both.offline_kernels_per_s, alone.offline_kernels_per_s);
+  if (!left || !alone.request_ms || both.offline_s <= 0) {
     return {};
   }
   const double online_part =
-      *request_ms / 1000 * static_cast<double>(both.latencies_ms.size()) / both.offline_s;
+      *alone.request_ms / 1000 * static_cast<double>(both.latencies_ms.size()) / both.offline_s;
   Loss loss;
   loss.plain = 100 * (1 - *left);
   loss.online_part = 100 * online_part;
@@ -145,31 +173,47 @@ Loss loss_of(const Beside& online_alone, const Beside& offline_alone, const Besi
   return loss;
 }
 
+Result<Beside> run_phase(const Setting& setting, report::Results& results, const char* name,
+                         const Programs& programs) {
+  Beside beside = TRY(run_beside(setting, programs, setting.extent.phase));
+  results.phases.push_back(phase_of(name, beside));
+  if (beside.failure) {
+    return *beside.failure;
+  }
+  return beside.interrupted ? Result<Beside>(Error{EINTR, name, ""}) : std::move(beside);
+}
+
+Result<Alone> measure_alone(const Setting& setting, report::Results& results, double& wrong_lanes) {
+  const Beside online = TRY(run_phase(setting, results, report::kOnlineAlone, {.online = true}));
+  const Beside offline = TRY(run_phase(setting, results, report::kOfflineAlone, {.offline = true}));
+  wrong_lanes += online.wrong_lanes + offline.wrong_lanes;
+  return Alone{demo::quantile(online.latencies_ms, 0.5), demo::quantile(online.latencies_ms, 0.99),
+               offline.offline_kernels_per_s};
+}
+
 Status run_online(Setting& setting, report::Results& results) {
-  // Each is kept as soon as it has been measured.
-  const auto run = [&](const char* name, const Programs& programs) -> Result<Beside> {
-    Beside beside = TRY(run_beside(setting, programs, setting.extent.phase));
-    results.phases.push_back(phase_of(name, beside));
-    return beside.interrupted ? Result<Beside>(Error{EINTR, name, ""}) : std::move(beside);
-  };
-  const Beside online_alone = TRY(run(report::kOnlineAlone, {.online = true}));
-  const Beside offline_alone = TRY(run(report::kOfflineAlone, {.offline = true}));
-  const Beside without = TRY(run(report::kBothWithout, {.online = true, .offline = true}));
+  double wrong_lanes = 0;
+  setting.alone = TRY(measure_alone(setting, results, wrong_lanes));
+  const Beside without =
+      TRY(run_phase(setting, results, report::kBothWithout, {.online = true, .offline = true}));
   const demo::Scheduler scheduler = TRY(start_daemon(setting));
-  const Beside with =
-      TRY(run(report::kBothWith, {.online = true, .offline = true, .scheduler = &scheduler}));
+  const Beside with = TRY(run_phase(setting, results, report::kBothWith,
+                                    {.online = true, .offline = true, .scheduler = &scheduler}));
 
   auto& criteria = results.criteria;
   criteria.push_back(tiered(kOnlineStep, "online p99 beside offline, with gpreempt", kOnlineMs,
                             with.latencies_ms, 0.99));
-  criteria.back().note += fmt::format("; {}; {}", quantiles_text("alone", online_alone),
-                                      quantiles_text("without gpreempt", without));
-  criteria.push_back(loss_criterion(loss_of(online_alone, offline_alone, with)));
+  criteria.back().note +=
+      fmt::format("; alone p50 {}, p99 {}; without gpreempt p50 {}, p99 {}",
+                  report::format_ms(setting.alone->request_ms),
+                  report::format_ms(setting.alone->request_p99_ms),
+                  report::format_ms(demo::quantile(without.latencies_ms, 0.5)),
+                  report::format_ms(demo::quantile(without.latencies_ms, 0.99)));
+  criteria.push_back(loss_criterion(kOnlineStep, loss_of(*setting.alone, with)));
   criteria.push_back(
       at_least(kOnlineStep, "stops of offline", 1, "", static_cast<double>(with.preemptions)));
   criteria.push_back(at_most(kOnlineStep, "wrong results, online and offline", 0, "",
-                             online_alone.wrong_lanes + offline_alone.wrong_lanes +
-                                 without.wrong_lanes + with.wrong_lanes));
+                             wrong_lanes + without.wrong_lanes + with.wrong_lanes));
   return ok();
 }
 

@@ -16,6 +16,7 @@ namespace gp::verify {
 struct Programs {
   bool online = false, offline = false;
   const demo::Scheduler* scheduler = nullptr;  // none: without gpreempt
+  bool offline_agent = true;                   // false: it is found and stopped from outside
   std::map<std::string, std::string> offline_environment = {};
 };
 
@@ -24,11 +25,15 @@ struct Beside {
   std::optional<double> offline_kernels_per_s;
   double offline_s = 0, wrong_lanes = 0;
   u64 preemptions = 0;
-  double stopped_s = 0;      // of offline_s, offline stood still because gpreempt had stopped it
-  bool interrupted = false;  // by the user: not as long as it should have been
+  double stopped_s = 0;  // of offline_s, offline stood still because gpreempt had stopped it
+  // After the last request: until offline, which may have been stopped for it, made progress.
+  std::optional<milliseconds> runs_again;
+  // Not as long as it should have been: by the user, or for this reason.
+  bool interrupted = false;
+  std::optional<Error> failure;
 };
 
-// If the user ends it: what was measured until then, if there was anything.
+// If it ends early, whatever the cause: what was measured until then, if there was anything.
 Result<Beside> run_beside(const Setting& setting, const Programs& programs, milliseconds duration);
 
 // As the report shows it.
@@ -41,6 +46,12 @@ struct Loss {
   // Where it went, in percent of all: offline was stopped, and online had the GPU.
   std::optional<double> stopped, online_part;
 };
-Loss loss_of(const Beside& online_alone, const Beside& offline_alone, const Beside& both);
+Loss loss_of(const Alone& alone, const Beside& both);
+report::Criterion loss_criterion(const char* step, const Loss& loss);
+
+// Every phase is kept in the results as soon as it has been measured.
+Result<Beside> run_phase(const Setting& setting, report::Results& results, const char* name,
+                         const Programs& programs);
+Result<Alone> measure_alone(const Setting& setting, report::Results& results, double& wrong_lanes);
 
 }  // namespace gp::verify

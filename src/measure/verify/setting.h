@@ -46,6 +46,12 @@ struct Rate {
   double rounds_per_ms = 0, ticks_per_ms = 0;
 };
 
+// Online and offline work without the other, with which both together are compared.
+struct Alone {
+  std::optional<double> request_ms, request_p99_ms;  // p50; p99
+  std::optional<double> offline_kernels_per_s;
+};
+
 struct Setting {
   const demo::Programs& programs;
   const demo::ScratchDirectory& scratch;
@@ -56,19 +62,25 @@ struct Setting {
   std::vector<discover::Node> nodes;  // all GPUs of this machine
   discover::Node node;                // the one that is looked at
   std::string mark;                   // on the command line of our programs, and of nobody else's
+  bool share = false;                 // GPUs that others use are used all the same
 
   // What is found out by the first step, for those after it.
   std::map<KernelShape, Rate> rates = {};
   unsigned compute_units = 0;
   double fill_gb_per_s = 0;  // of its memory; 0: not known
   std::string runtime = {};  // "HSA 1.15 (/opt/rocm/lib/libhsa-runtime64.so.1)"
-  // Mechanisms of level 3 that have stopped a running kernel here, the best first.
+  // Mechanisms of level 3 that have stopped running kernels here, and exactly: the best first.
   std::vector<std::string> working = {};
+  bool mechanisms_tried = false;  // if none is working then, there is none
+  std::optional<Alone> alone = {};
   std::string queue_dump = {};  // the driver's lists while our programs ran
 };
 
 // Every stop lasts at most so long, whatever happens to us.
 inline constexpr std::chrono::seconds kLease{5};
+// So everything runs again after that, whoever has died; and a program is waited for so long.
+inline constexpr double kRunsAgainS = std::chrono::duration<double>(kLease).count() + 1;
+inline constexpr auto kRunsAgainAtMost = 3 * kLease;
 
 // The daemon's classes: programs with our mark are what we say, all others are left alone. `extra`:
 // further lines of its configuration, before its tables.

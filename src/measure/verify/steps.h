@@ -26,8 +26,9 @@ std::span<const Step> steps();
 // What everything else depends on.
 inline constexpr char kCanStop[] = "a running kernel can be stopped here";
 
-// The best mechanism that works, for steps that are run without run_mechanisms().
-Status find_working(Setting& setting);
+// The best mechanism that works, for steps that are run without run_mechanisms(). The results get
+// what is wrong with those that are better, or that there is none.
+Status find_working(Setting& setting, report::Results& results);
 
 Status run_program(Setting& setting, report::Results& results);
 Status run_discovery(Setting& setting, report::Results& results);

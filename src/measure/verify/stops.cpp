@@ -103,7 +103,7 @@ std::string parts_text(const Stops& stops) {
 }
 
 Status wait_until_known(const Setting& setting, const demo::Scheduler& scheduler,
-                        std::vector<Load>& loads) {
+                        std::span<Load> loads) {
   const auto is_known = [](const bench::DaemonView& view, Load& load) {
     const pid_t pid = load.child().pid();
     const bench::JobView* job = view.job_of(pid);

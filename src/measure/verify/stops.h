@@ -1,6 +1,7 @@
 // Programs of one job, stopped and started by hand again and again, and what came of it.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -52,7 +53,7 @@ std::string parts_text(const Stops& stops);
 
 // Until the daemon knows all programs, by their agents if they have any. ENOTSUP if it never does.
 Status wait_until_known(const Setting& setting, const demo::Scheduler& scheduler,
-                        std::vector<Load>& loads);
+                        std::span<Load> loads);
 
 // An agent tells the daemon of queues a moment after they were made: until then nothing is stopped.
 Status stop_when_known(const Setting& setting, bench::HeldJob& job, Load& load);

@@ -66,14 +66,14 @@ std::string obstacle(const Step& step, const Setting& setting) {
     return "our own GPU program does not run: see program, above";
   }
   if (step.needs_mechanism && setting.working.empty()) {
-    return "nothing stops a running kernel here: see mechanisms, above";
+    return "nothing stops running kernels exactly here: see mechanisms, above";
   }
   return "";
 }
 
 Status do_step(const Step& step, Setting& setting, report::Results& results) {
-  if (step.needs_mechanism && setting.working.empty() && !setting.rates.empty()) {
-    TRY(find_working(setting));
+  if (step.needs_mechanism && !setting.mechanisms_tried && !setting.rates.empty()) {
+    TRY(find_working(setting, results));
   }
   if (const std::string why = obstacle(step, setting); !why.empty()) {
     results.criteria.push_back(unjudged(report::kSkipped, step.name, step.what, why));

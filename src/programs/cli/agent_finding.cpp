@@ -67,14 +67,17 @@ bool has_agent_loaded(pid_t pid) {
   return maps && maps->find("/libgpreempt_agent.so") != std::string::npos;
 }
 
-std::optional<Finding> ask_for_agent(pid_t pid) {
-  const bool is_loaded = has_agent_loaded(pid);
+json ask_daemon() {
   auto daemon = wire::Client::connect();
   if (!daemon || !daemon->set_timeout(kPatience)) {
-    return agent_finding({}, pid, is_loaded);
+    return {};
   }
   const Result<std::string> text = daemon->text(wire::Kind::status);
-  return agent_finding(text ? json::parse(*text, nullptr, false) : json(), pid, is_loaded);
+  return text ? json::parse(*text, nullptr, false) : json();
+}
+
+std::optional<Finding> ask_for_agent(pid_t pid) {
+  return agent_finding(ask_daemon(), pid, has_agent_loaded(pid));
 }
 
 }  // namespace gp::cli

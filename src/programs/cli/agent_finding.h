@@ -15,6 +15,9 @@ std::optional<Finding> agent_finding(const nlohmann::json& status, pid_t pid, bo
 // Whether the process has our agent's library mapped; false also if that cannot be read.
 bool has_agent_loaded(pid_t pid);
 
+// The daemon's status; null if none answers soon.
+nlohmann::json ask_daemon();
+
 // Looks, and asks the daemon.
 std::optional<Finding> ask_for_agent(pid_t pid);
 

@@ -11,9 +11,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <sstream>
 
+#include "abi/kfd.h"
 #include "base/units.h"
 #include "kfd/calls.h"
+#include "verify/container.h"
 
 namespace gp::cli {
 namespace {
@@ -80,18 +83,96 @@ Finding check_device_file(Os& os, const char* subject, const std::string& path,
           permission ? exit_permission : exit_no_device};
 }
 
-Finding check_render_nodes(Os& os, const Snapshot& snapshot, const Identity& who) {
-  std::size_t usable = 0;
-  for (const discover::Node& node : snapshot.nodes) {
-    const std::string path = fmt::format("/dev/dri/renderD{}", node.drm_render_minor.value_or(0));
-    Finding finding = check_device_file(os, "render nodes", path, who);
-    if (node.drm_render_minor && finding.health == Health::bad) {
-      return finding;
+// The device cgroup of a container, or what was mounted, hides most GPUs: enough is one of them, or
+// the one that is meant.
+Finding check_render_nodes(Os& os, const Snapshot& snapshot, const Identity& who,
+                           std::optional<unsigned> gpu) {
+  std::vector<std::size_t> usable;
+  std::optional<Finding> hidden, meant;
+  for (std::size_t number = 0; number < snapshot.nodes.size(); ++number) {
+    const auto minor = snapshot.nodes[number].drm_render_minor;
+    Finding finding = check_device_file(os, "render nodes",
+                                        fmt::format("/dev/dri/renderD{}", minor.value_or(0)), who);
+    if (!minor || finding.health != Health::bad) {
+      usable.push_back(number);
+    } else if (number == gpu) {
+      meant = std::move(finding);
+    } else if (!hidden) {
+      hidden = std::move(finding);
     }
-    ++usable;
   }
-  return {"render nodes", Health::good, fmt::format("{} of {} can be used", usable, usable), "",
+  if (meant || (hidden && usable.empty())) {
+    Finding bad = meant ? *meant : *hidden;
+    if (!usable.empty()) {
+      bad.fix += fmt::format("; or another GPU: {}", fmt::join(usable, ", "));
+    }
+    return bad;
+  }
+  std::string text = fmt::format("{} of {} can be used", usable.size(), snapshot.nodes.size());
+  if (!hidden) {
+    return {"render nodes", Health::good, std::move(text), "", exit_ok};
+  }
+  return {"render nodes", Health::limited,
+          fmt::format("{}: GPU {}; of the others: {}", text, fmt::join(usable, ", "), hidden->text),
+          hidden->fix, exit_ok};
+}
+
+// Of the compute microcode, as the driver says it.
+std::string firmware_version(Os& os, const Paths& paths, const discover::Node& node) {
+  const auto text =
+      os.read_file(fmt::format("{}/topology/nodes/{}/properties", paths.sysfs, node.node_id));
+  std::istringstream lines(text ? *text : "");
+  for (std::string name, value; lines >> name >> value;) {
+    if (name == "fw_version") {
+      return value;
+    }
+  }
+  return "N/A";
+}
+
+// amdkfd sets the bit for firmware that it trusts with debugging (kfd_topology.c,
+// kfd_topology_set_capabilities()), from KFD 1.13 on.
+Finding check_debug_firmware(Os& os, const Paths& paths, const Snapshot& snapshot,
+                             const std::optional<kfd::Version>& version) {
+  constexpr char kSubject[] = "debug firmware";
+  const bool known = version && (version->major > 1 || version->minor >= kfd::kDebuggerMinor);
+  std::string text;
+  bool all_can = true, all_known = known;
+  for (std::size_t number = 0; number < snapshot.nodes.size(); ++number) {
+    const discover::Node& node = snapshot.nodes[number];
+    const bool can = (node.capability.value_or(0) & abi::cap_debug_firmware_supported) != 0;
+    all_known &= node.capability.has_value();
+    all_can &= can;
+    text += fmt::format("{}GPU {}: version {}, {}", text.empty() ? "" : "; ", number,
+                        firmware_version(os, paths, node),
+                        !known || !node.capability ? "not known"
+                        : can                      ? "yes"
+                                                   : "no");
+  }
+  if (!all_known) {
+    return {kSubject, Health::unknown, std::move(text), "", exit_ok};
+  }
+  return {kSubject, all_can ? Health::good : Health::limited, std::move(text),
+          all_can ? ""
+                  : "newer firmware (linux-firmware, amdgpu-dkms-firmware): ROCr leaves debugging "
+                    "off for all GPUs if one has too old a firmware, and with it self-debug and "
+                    "debugger",
           exit_ok};
+}
+
+Finding check_container(Os& os) {
+  const verify::ContainerSigns signs = verify::container_signs(os);
+  if (!signs.any()) {
+    return {"container", Health::good, "no sign of one", "", exit_ok};
+  }
+  std::string text = "in one";
+  if (!signs.mark.empty()) {
+    text += fmt::format(" ({})", signs.mark);
+  }
+  if (signs.own_pids.value_or(false)) {
+    text += ", with pids of its own: the driver's list has the host's";
+  }
+  return {"container", Health::good, std::move(text), "", exit_ok};
 }
 
 std::optional<kfd::Version> kfd_version(Os& os) {
@@ -235,7 +316,7 @@ ExitCode Diagnosis::exit_code() const {
 }
 
 Diagnosis diagnose(Os& os, const Paths& paths, const Identity& who,
-                   const discover::Sources& sources) {
+                   const discover::Sources& sources, std::optional<unsigned> gpu) {
   Diagnosis diagnosis;
   utsname kernel{};
   ::uname(&kernel);
@@ -270,13 +351,15 @@ Diagnosis diagnose(Os& os, const Paths& paths, const Identity& who,
                                   "see the kernel log: dmesg | grep -i amdgpu", exit_no_device});
   }
   diagnosis.findings.push_back(check_device_file(os, "device", kDevice, who));
-  diagnosis.findings.push_back(check_render_nodes(os, diagnosis.snapshot, who));
+  diagnosis.findings.push_back(check_render_nodes(os, diagnosis.snapshot, who, gpu));
   diagnosis.findings.push_back(check_kfd_version(version));
+  diagnosis.findings.push_back(check_debug_firmware(os, paths, diagnosis.snapshot, version));
   diagnosis.findings.push_back(check_preemption_calls());
   diagnosis.findings.push_back(check_hardware_scheduler(os));
   diagnosis.findings.push_back(check_cwsr(os, diagnosis.snapshot));
   diagnosis.findings.push_back(check_debugfs(os, paths));
   diagnosis.findings.push_back(check_ptrace(os, paths, who));
+  diagnosis.findings.push_back(check_container(os));
   return diagnosis;
 }
 

@@ -50,9 +50,10 @@ struct Identity {
 };
 Identity current_identity();
 
-// Everything that can be said without looking at a process.
+// Everything that can be said without looking at a process. `gpu`: the one that is meant, by its
+// place among those the driver lists; without it any that can be used will do.
 Diagnosis diagnose(Os& os, const discover::Paths& paths, const Identity& who,
-                   const discover::Sources& sources);
+                   const discover::Sources& sources, std::optional<unsigned> gpu = {});
 // Probes every mechanism on the process. ESRCH if there is none.
 Status probe_process(Os& os, const discover::Paths& paths, pid_t pid, Diagnosis& diagnosis);
 

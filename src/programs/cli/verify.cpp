@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <random>
@@ -99,15 +100,29 @@ Result<discover::Node> choose(const std::vector<discover::Node>& nodes, unsigned
   return nodes[gpu];
 }
 
+// By the numbers that --gpu takes; empty: none.
+std::string free_gpus(const discover::Snapshot& snapshot) {
+  std::string text;
+  for (std::size_t number = 0; number < snapshot.nodes.size(); ++number) {
+    if (verify::users_of(snapshot, snapshot.nodes[number].gpu_id).empty()) {
+      text += fmt::format("{}{}", text.empty() ? "" : ", ", number);
+    }
+  }
+  return text;
+}
+
 // Nobody else is in the way, or the user says that it does not matter.
-Status check_alone(const discover::Snapshot& snapshot, const discover::Node& node, bool yes) {
+Status check_alone(const discover::Snapshot& snapshot, unsigned gpu, bool yes) {
   if (yes) {
     return ok();
   }
-  if (const auto users = verify::users_of(snapshot, node.gpu_id); !users.empty()) {
-    return Error{
-        EBUSY, fmt::format("GPU {} is in use by {}", node.gpu_id, fmt::join(users, "; ")),
-        "choose another with --gpu, or --yes: it slows them down, and they spoil the times"};
+  const auto users = verify::users_of(snapshot, snapshot.nodes[gpu].gpu_id);
+  if (!users.empty()) {
+    const std::string others = free_gpus(snapshot);
+    return Error{EBUSY, fmt::format("GPU {} is in use by {}", gpu, fmt::join(users, "; ")),
+                 fmt::format("{}, or --yes: it slows them down, and they spoil the times",
+                             others.empty() ? "wait: all GPUs are in use"
+                                            : "choose another with --gpu; free: " + others)};
   }
   if (!demo::on_virtual_gpu() && wire::Client::connect()) {
     return Error{EBUSY, "a gpreemptd runs on this machine and would schedule what verify starts",
@@ -171,7 +186,7 @@ Status measure_all(const demo::Programs& programs, const VerifyOptions& options,
                    Run& run) {
   const auto& snapshot = run.diagnosis.snapshot;
   const discover::Node node = TRY(choose(snapshot.nodes, options.gpu));
-  TRY(check_alone(snapshot, node, options.yes));
+  TRY(check_alone(snapshot, options.gpu, options.yes));
   TRY(make_directory(options.output));
   const demo::ScratchDirectory scratch = TRY(demo::ScratchDirectory::create());
   demo::Progress progress;
@@ -184,7 +199,8 @@ Status measure_all(const demo::Programs& programs, const VerifyOptions& options,
                           .extent = extent_of(options),
                           .nodes = snapshot.nodes,
                           .node = node,
-                          .mark = unique_mark()};
+                          .mark = unique_mark(),
+                          .share = options.yes};
   run.results.environment = demo::describe_environment(setting.virtual_gpu);
   run.results.environment.gpreempt_version = GPREEMPT_PROJECT_VERSION;
   run.results.environment.command = fmt::format("gpreempt {}", fmt::join(words_of(options), " "));
@@ -214,24 +230,72 @@ std::vector<File> files_of(const Run& run) {
           {"kernel_log.txt", run.log}};
 }
 
-Status keep(const Run& run, const std::string& output, bool anonymous) {
-  std::vector<File> files = files_of(run);
-  report::Results results = run.results;
+struct Kept {
+  report::Results results;
+  std::vector<File> files;
+};
+
+Result<Kept> what_to_keep(const Run& run, bool anonymous) {
+  Kept kept{run.results, files_of(run)};
   if (anonymous) {
-    for (File& file : files) {
+    for (File& file : kept.files) {
       file.content = verify::anonymous(std::move(file.content));
     }
-    results = TRY(report::from_json(verify::anonymous(TRY(report::to_json(results)))));
+    kept.results = TRY(report::from_json(verify::anonymous(TRY(report::to_json(run.results)))));
   }
-  TRY(report::write_results(results, output));
-  TRY(report::write_html(results, fmt::format("{}/{}", output, report::kPageFile)));
+  return kept;
+}
+
+// The archive's path.
+Result<std::string> keep_in(const std::string& directory, const Kept& kept) {
+  TRY(report::write_results(kept.results, directory));
+  TRY(report::write_html(kept.results, fmt::format("{}/{}", directory, report::kPageFile)));
+  return verify::write_archive(directory, kept.files);
+}
+
+// In a place where others may write, nobody must know its name beforehand.
+Result<std::string> make_new_directory(const std::string& place, const std::string& name) {
+  std::string path = fmt::format("{}/{}.XXXXXX", place, name);
+  if (::mkdtemp(path.data()) == nullptr) {
+    return Error{errno, fmt::format("make a directory in {}", place), ""};
+  }
+  return path;
+}
+
+// Everything is there but the program that packs it: that is missing elsewhere, too.
+bool lacks_only_tar(const std::string& directory, const Kept& kept, const Error& error) {
+  return error.code == ENOENT &&
+         std::filesystem::exists(fmt::format("{}/{}", directory, kept.files.back().name));
+}
+
+// What took half an hour, or a night, is not lost because a disk is full at its end.
+Result<std::string> keep_somewhere(const std::string& output, const Kept& kept) {
+  Result<std::string> archive = keep_in(output, kept);
+  const char* temporary = std::getenv("TMPDIR");
+  const std::string name = std::filesystem::path(verify::archive_of(output)).stem().stem();
+  for (const char* place : {temporary != nullptr ? temporary : "/tmp", "."}) {
+    if (archive || lacks_only_tar(output, kept, archive.error())) {
+      break;
+    }
+    if (const auto directory = make_new_directory(place, name)) {
+      fmt::print(stderr, "{}\nThe results go to {} instead.\n", archive.error().message(),
+                 *directory);
+      archive = keep_in(*directory, kept);
+    }
+  }
+  return archive;
+}
+
+Status keep(const Run& run, const std::string& output, bool anonymous) {
+  const Kept kept = TRY(what_to_keep(run, anonymous));
+  const std::string archive = TRY(keep_somewhere(output, kept));
   fmt::print("The archive has {}, {}", report::kResultsFile, report::kPageFile);
-  for (const File& file : files) {
+  for (const File& file : kept.files) {
     fmt::print(", {}", file.name);
   }
   fmt::print(".\n{}\n", anonymous ? "The names of this host and user are left out."
                                   : "It names this host and user; --anonymous leaves them out.");
-  fmt::print("{}\n", TRY(verify::write_archive(output, files)));
+  fmt::print("{}\n", archive);
   return ok();
 }
 
@@ -264,7 +328,7 @@ int verify(VerifyOptions options) {
     return report_error(setup.error());
   }
   Run run;
-  run.diagnosis = diagnose(system_os(), {}, current_identity(), {});
+  run.diagnosis = diagnose(system_os(), {}, current_identity(), {}, options.gpu);
   if (const Status done = measure_all(setup->programs, options, setup->end_signals.get(), run);
       !done) {
     std::error_code not_empty;  // it was there before
