@@ -109,6 +109,9 @@ class Engine {
   // By which mechanism the process would be stopped, now or once its agent with these abilities has
   // joined; empty if its class is not stopped or there is none.
   std::optional<Mechanism> expected_mechanism(ProcessId id, MechanismSet abilities) const;
+  // Whether it is online and nobody tells when it has work: no agent, no marks of its own. Nothing
+  // is ever stopped for it.
+  bool is_work_unseen(ProcessId id) const;
   Report report(u64 now_ns) const;
   const Trace& trace() const { return trace_; }
 

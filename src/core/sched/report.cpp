@@ -91,6 +91,13 @@ JobReport report_job(const Job& job, u64 now_ns) {
 
 }  // namespace
 
+bool Engine::is_work_unseen(ProcessId id) const {
+  const Process* process = find(id);
+  return process != nullptr && process->job->work_class == WorkClass::online &&
+         process->has_queues() && !process->has_agent && process->facts.agent_refusal.empty() &&
+         process->marked_since_ns == 0;
+}
+
 Report Engine::report(u64 now_ns) const {
   Report report;
   report.policy = settings_.policy->name;
@@ -101,6 +108,7 @@ Report Engine::report(u64 now_ns) const {
       const auto mechanism =
           in_effect ? std::optional<Mechanism>(process->mechanism) : best_mechanism(*process);
       entry.processes.push_back(report_process(*process, mechanism));
+      entry.processes.back().work_unseen = is_work_unseen(process->id);
       const ProcessReport& added = entry.processes.back();
       if (added.level && (!entry.level || *added.level < *entry.level)) {
         entry.level = added.level;

@@ -21,6 +21,7 @@ struct ProcessReport {
   bool has_agent = false;
   std::string agent_refusal;  // why it has none although one was loaded
   std::optional<bool> busy;
+  bool work_unseen = false;  // online, and nobody tells when it has work
   std::string state;
   std::optional<std::string> mechanism;  // in effect, or the one that would be used
   std::optional<u32> level;

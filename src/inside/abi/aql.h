@@ -107,6 +107,7 @@ static_assert(sizeof(AqlPacket) == kPacketSize);
 
 // ---- amd_signal_t: a signal handle is its VA ----
 
+enum SignalKind : i64 { signal_user = 1 };  // AMD_SIGNAL_KIND_USER: it has a value
 struct AmdSignal {
   i64 kind;
   i64 value;

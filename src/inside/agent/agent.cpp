@@ -79,6 +79,9 @@ void unload() {
   for (Service& service : services) {
     service.stop(true);
   }
+  for (Service& service : services) {
+    service.close_kick();
+  }
   Watcher::destroy_markers();
   stopper.shut_down();
   gate.forget_all();

@@ -69,7 +69,7 @@ u32 gpu_id_of(hsa_agent_t agent) {
   return size > 0 ? static_cast<u32>(strtoul(text, nullptr, 10)) : 0;
 }
 
-void track(hsa_queue_t* made, u32 gpu_id) {
+void track(hsa_queue_t* made, u32 gpu_id, bool gated) {
   stop::Ring ring;
   {
     const Queues::Lock lock(queues);
@@ -79,6 +79,7 @@ void track(hsa_queue_t* made, u32 gpu_id) {
       return;
     }
     queue->gpu_id = gpu_id;
+    queue->gated = gated;
     ring = {queue->ring_base, queue->ring_bytes, gpu_id, queue->priority};
   }
   stopper.created(ring);
@@ -104,7 +105,7 @@ hsa_status_t queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t t
             : runtime.queue_create(agent, size, type, callback, data, private_segment_size,
                                    group_segment_size, queue);
   if (status == HSA_STATUS_SUCCESS) {
-    track(*queue, gpu_id);
+    track(*queue, gpu_id, gated);
   } else {
     stopper.not_created();
   }

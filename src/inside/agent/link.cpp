@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "libc/clock.h"
 
@@ -52,9 +53,8 @@ bool may_pass(int error) {
 }
 
 void tell_of_distrust(const char* path) {
-  static bool told = false;
-  if (!told) {
-    told = true;
+  static std::atomic<bool> told{false};  // each part of the process has a link
+  if (!told.exchange(true)) {
     dprintf(STDERR_FILENO, "gpreempt: %s is neither root's nor this user's: not used\n", path);
   }
 }

@@ -23,26 +23,49 @@ Part part_of_stream(hsa_amd_queue_priority_t priority) {
   }
 }
 
+namespace {
+
+// Queues have come to these parts or left them.
+void follow_moves(u32 parts) {
+  if (parts == 0) {
+    return;
+  }
+  stopper.queues_moved();
+  queues_changed();
+  // Work that is under way in them counts for its new part, and not for the old one.
+  for (Watcher& watcher : watchers) {
+    if ((parts & bit_of(watcher.part())) != 0) {
+      watcher.queues_moved();
+    }
+  }
+}
+
+}  // namespace
+
 int move_queue(u64 ring_base, Part part) {
-  Part before = part;
+  u32 moved = 0;
   {
     const Queues::Lock lock(queues);
     TrackedQueue* queue = queues.find_ring(ring_base);
     if (queue == nullptr) {
       return -ENOENT;
     }
-    before = queue->part;
-    if (before == part) {
-      return 0;
-    }
-    queues.set_part(*queue, part);
+    queue->named_part = part;
+    moved = queues.assign_parts();
   }
-  stopper.queues_moved();
-  start_service(part);  // which also has the others look at the queues again
-  // Work that is under way in it counts for its new part, and not for the old one.
-  watcher_of(before).queues_moved();
-  watcher_of(part).queues_moved();
+  start_service(part);
+  follow_moves(moved);
   return 0;
+}
+
+void part_taken(Part part, bool taken) {
+  u32 moved = 0;
+  {
+    const Queues::Lock lock(queues);
+    queues.set_taken(part, taken);
+    moved = queues.assign_parts();
+  }
+  follow_moves(moved);
 }
 
 }  // namespace gp::agent

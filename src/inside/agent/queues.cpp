@@ -54,9 +54,23 @@ TrackedQueue* Queues::find_ring(u64 ring_base) {
   return nullptr;
 }
 
-void Queues::set_part(TrackedQueue& queue, Part part) {
-  queue.part = part;
-  doorbells_.set_part(queue.doorbell, part);
+void Queues::set_taken(Part part, bool taken) {
+  taken_ = taken ? taken_ | bit_of(part) : taken_ & ~bit_of(part);
+}
+
+u32 Queues::assign_parts() {
+  u32 changed = 0;
+  for (TrackedQueue& slot : *this) {
+    const Part part = (taken_ & bit_of(slot.named_part)) != 0 ? slot.named_part : Part::rest;
+    if (slot.state != QueueState::live || slot.part == part) {
+      continue;
+    }
+    changed |= bit_of(slot.part) | bit_of(part);
+    slot.part = part;
+    doorbells_.set_part(slot.doorbell, part);
+  }
+  moves_ += changed != 0 ? 1 : 0;
+  return changed;
 }
 
 u32 Queues::parts() {
@@ -81,6 +95,7 @@ void Queues::forget_all() {
     slot = TrackedQueue();
   }
   used_ = 0;
+  taken_ = bit_of(Part::rest);
 }
 
 }  // namespace gp::agent

@@ -24,7 +24,9 @@ enum class QueueState : u8 {
 
 struct TrackedQueue {
   QueueState state = QueueState::free;
-  Part part = Part::rest;
+  Part part = Part::rest;          // what it is treated as: the rest, unless
+  Part named_part = Part::rest;    // the daemon has taken the part that somebody has put it in
+  bool gated = false;              // its ring and its indices may be those of different queues
   bool announced = false;          // the daemon knows it,
   Part announced_as = Part::rest;  // as one of this part
   bool many_producers = false;     // the agent may append packets
@@ -43,6 +45,12 @@ struct TrackedQueue {
   u64 marker_index = 0;
   u64 done_through = 0;  // all packets below this index have completed
   u64 read_seen = 0;     // read index when progress was last counted
+
+  // Of the search for what it waits for (waits.h).
+  u64 blocked_since_ns = 0;  // 0: it was not seen blocked
+  u64 blocked_index = 0;     // at this packet,
+  u32 awaited = 0;           // by which it waits for these parts alone; 0: that is not known,
+  u32 awaited_moves = 0;     // or was before queues moved (Queues::moves)
 };
 
 class Queues {
@@ -69,19 +77,26 @@ class Queues {
   TrackedQueue* add(hsa_queue_t* queue);
   TrackedQueue* find(const hsa_queue_t* queue);  // live ones only
   TrackedQueue* find_ring(u64 ring_base);
-  void set_part(TrackedQueue& queue, Part part);
+  // The daemon has taken a part, or given it up.
+  void set_taken(Part part, bool taken);
+  // Puts each queue where it belongs now: the parts that some have come to or left.
+  u32 assign_parts();
+  u32 moves() const { return moves_; }  // how often some have
   // Parts that have a queue, the rest included.
   u32 parts();
   void set_gone(TrackedQueue& queue);
   void release(TrackedQueue& queue);  // the daemon needs not be told any more
   TrackedQueue* begin() { return slots_; }
   TrackedQueue* end() { return slots_ + used_; }
+  u32 slots() const { return used_; }
   // The program's queues no longer exist, or nobody may touch them any more.
   void forget_all();
 
  private:
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
   Doorbells doorbells_;
+  u32 taken_ = bit_of(Part::rest);  // parts
+  u32 moves_ = 0;
   u32 used_ = 0;  // slots that were ever used
   TrackedQueue slots_[kMostTracked];
 };

@@ -11,7 +11,9 @@
 #include <algorithm>
 #include <new>
 
+#include "agent/agent.h"
 #include "agent/identity.h"
+#include "agent/parts.h"
 #include "agent/thread.h"
 #include "agent/watcher.h"
 #include "libc/clock.h"
@@ -59,9 +61,8 @@ void Service::start_refused(const Refusal& refusal) {
 
 // The program runs as it would without us, but somebody wanted us here.
 void Service::tell_people() const {
-  static bool told = false;
-  if (!told) {
-    told = true;
+  static std::atomic<bool> told{false};
+  if (!told.exchange(true)) {
     dprintf(STDERR_FILENO, "gpreempt: agent refused: %s\n", refusal_.text);
   }
 }
@@ -71,8 +72,9 @@ void Service::start_thread_of(const kfd::Channel& channel) {
     tell_people();
   }
   channel_ = channel;
-  close_fd(kick_fd_);
-  kick_fd_ = make_event();
+  if (kick_fd_ < 0) {
+    kick_fd_ = make_event();
+  }
   if (!link_.prepare() || kick_fd_ < 0) {
     return;
   }
@@ -129,7 +131,7 @@ void* Service::thread_main(void* self) {
 void Service::run() {
   bool directory_changed = true;
   while (!quit_.load(std::memory_order_acquire)) {
-    if (!link_.connected() && time_to_connect(directory_changed)) {
+    if (!link_.connected() && may_connect() && time_to_connect(directory_changed)) {
       connect();
     }
     if (welcomed_) {
@@ -137,7 +139,7 @@ void Service::run() {
     }
     enum { kKick, kDriver, kPeer, kCount };
     pollfd ready[kCount] = {
-        {kick_fd_, POLLIN, 0},
+        {kick_fd_.load(), POLLIN, 0},
         {part_ == Part::rest ? stopper.event_fd() : -1, POLLIN, 0},
         {link_.connected() ? link_.socket() : link_.watch_fd(), POLLIN, 0},
     };
@@ -161,12 +163,22 @@ void Service::run() {
   }
 }
 
-bool Service::time_to_connect(bool directory_changed) const {
-  return directory_changed || monotonic_ns() >= link_.retry_at_ns();
+// The daemon takes no part of a process whose agent it does not know.
+bool Service::may_connect() const {
+  return part_ == Part::rest || service_of(Part::rest).welcomed_;
+}
+
+bool Service::time_to_connect(bool directory_changed) {
+  return retry_.exchange(false) || directory_changed || monotonic_ns() >= link_.retry_at_ns();
+}
+
+void Service::connect_again() {
+  retry_ = true;
+  kick();
 }
 
 int Service::milliseconds_to_next() const {
-  const u64 retry = link_.connected() ? Link::kNever : link_.retry_at_ns();
+  const u64 retry = link_.connected() || !may_connect() ? Link::kNever : link_.retry_at_ns();
   const u64 next = std::min(retry, lease_ends_ns_ != 0 ? lease_ends_ns_ : Link::kNever);
   if (next == Link::kNever) {
     return -1;
@@ -229,6 +241,14 @@ void Service::lose_daemon() {
   }
   link_.disconnect(welcomed_);
   welcomed_ = false;
+  forget_announced();
+  if (part_ != Part::rest) {
+    part_taken(part_, false);
+  }
+  agent::queues_changed();  // what has moved on to another part may be announced there now
+}
+
+void Service::forget_announced() {
   const Queues::Lock lock(queues);
   for (TrackedQueue& queue : queues) {
     if (queue.announced && queue.announced_as != part_) {
@@ -326,7 +346,7 @@ bool Service::dispatch(const wire::Header& header) {
 }
 
 void Service::on_welcome(const wire::Welcome& welcome) {
-  welcomed_ = true;
+  const bool is_first = !welcomed_.exchange(true);
   lease_ns_ = welcome.lease_ns != 0 ? std::min(welcome.lease_ns, kLongestLeaseNs) : kDefaultLeaseNs;
   // What takes long is done now; if it fails, the stop will say why. The other
   // mechanisms need nothing.
@@ -335,8 +355,30 @@ void Service::on_welcome(const wire::Welcome& welcome) {
   } else {
     stopper.stand_down(part_);
   }
+  follow_session();
   watcher_of(part_).watch(welcome.watch_completion != 0);
   be_prompt(welcome.prompt != 0);
+  if (part_ == Part::rest) {
+    invite_parts();
+  } else if (is_first) {
+    part_taken(part_, true);
+  }
+}
+
+// They could not be taken before, or were not wanted as the process was known before.
+void Service::invite_parts() {
+  for (Service& service : services) {
+    if (service.part_ != Part::rest) {
+      service.connect_again();
+    }
+  }
+}
+
+// The thread that listens to the driver may be asleep over another session, or over none.
+void Service::follow_session() const {
+  if (stopper.take_other_session()) {
+    service_of(Part::rest).kick();
+  }
 }
 
 void Service::be_prompt(bool wanted) {
@@ -409,6 +451,9 @@ bool Service::announce_those(QueueState state) {
     if (!announce(copy, state)) {
       return false;
     }
+    if (state == QueueState::gone && copy.state == QueueState::live) {
+      service_of(copy.part).kick();  // it has moved there, and could not be announced before
+    }
   }
   return true;
 }
@@ -451,13 +496,17 @@ void Service::stop(bool join) {
     page_ = nullptr;
   }
   close_fd(wake_fd_);
-  close_fd(kick_fd_);
+}
+
+void Service::close_kick() {
+  int fd = kick_fd_.exchange(-1);
+  close_fd(fd);
 }
 
 void Service::forget_in_child() {
   link_.close_all();
   close_fd(wake_fd_);
-  close_fd(kick_fd_);
+  close_kick();
   running_ = false;
 }
 

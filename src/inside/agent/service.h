@@ -28,9 +28,11 @@ class Service {
   void start_refused(const Refusal& refusal);
   // Has the thread look at the queues again: some came or went.
   void queues_changed() { kick(); }
-  // Ends the thread, closes everything. `join` is false when the process ends: the thread then
-  // sees to its end by itself, or never runs again.
+  // Ends the thread, closes everything but what close_kick() does. `join` is false when the process
+  // ends: the thread then sees to its end by itself, or never runs again.
   void stop(bool join);
+  // Once all threads have ended, which kick each other.
+  void close_kick();
   // In the child of a fork: the thread is not there, and the daemon must not think that we live as
   // long as the child does.
   void forget_in_child();
@@ -51,7 +53,12 @@ class Service {
   int say_hello();
   int say_refused();
   void lose_daemon();
-  bool time_to_connect(bool directory_changed) const;
+  void forget_announced();
+  bool may_connect() const;
+  bool time_to_connect(bool directory_changed);
+  void connect_again();
+  void invite_parts();
+  void follow_session() const;
   void read_messages();
   bool dispatch(const wire::Header& header);
   bool on_files(int (&files)[2]);
@@ -81,13 +88,14 @@ class Service {
   bool running_ = false;
   std::atomic<bool> quit_{false};
   Link link_;
-  bool welcomed_ = false;
+  std::atomic<bool> welcomed_{false};  // other parts ask the rest
+  std::atomic<bool> retry_{false};     // to connect now may have a better end than before
   bool prompt_ = false, real_time_ = false;
   Refusal refusal_;  // empty: the agent works here
   kfd::Channel channel_;
-  int wake_fd_ = -1;            // the daemon's, once it has sent one
-  int kick_fd_ = -1;            // our thread's
-  wire::Page* page_ = nullptr;  // always at the same address: hooks write to it
+  int wake_fd_ = -1;              // the daemon's, once it has sent one
+  std::atomic<int> kick_fd_{-1};  // our thread's; any thread writes to it
+  wire::Page* page_ = nullptr;    // always at the same address: hooks write to it
   bool has_daemons_page_ = false;
   u32 unshared_ = 0;                   // pages in a row that could not be taken
   bool gate_shut_ = false;             // no packet passes: a lease

@@ -21,6 +21,7 @@ void Service::on_stop(const wire::Command& command) {
   }
   arm_lease(command.deadline_ns);
   const StopOutcome outcome = stopper.stop(part_, command.mechanism);
+  follow_session();
   if (stopper.stopped(part_)) {
     page_->stopped.store(1, std::memory_order_release);
   } else {
@@ -79,6 +80,7 @@ StopOutcome Service::start_queues() {
     gate.set({});
   }
   const StopOutcome outcome = stopper.start(part_);
+  follow_session();
   if (outcome.error < 0) {
     lease_ends_ns_ = monotonic_ns() + lease_ns_;  // try again
     return outcome;

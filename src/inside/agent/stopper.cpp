@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "agent/mutex_lock.h"
 #include "libc/clock.h"
@@ -49,12 +50,29 @@ void Stopper::prepare(const kfd::Channel& channel) {
 int Stopper::open_locked(Mechanism mechanism) {
   const int error = stop::open_session(session_, channel_, mechanism);
   open_ = error == 0;
+  other_session_ = true;
   return error;
+}
+
+void Stopper::close_locked() {
+  stop::close_session(session_);
+  open_ = false;
+  other_session_ = true;
+}
+
+void Stopper::close_if_unwanted() {
+  if (unwanted_ && held_ == 0) {
+    unwanted_ = false;
+    if (open_ && session_.mechanism == Mechanism::self_debug) {
+      close_locked();
+    }
+  }
 }
 
 int Stopper::make_ready(Part part, Mechanism mechanism) {
   const MutexLock lock(mutex_);
   ready_ |= bit_of(part);
+  unwanted_ = false;
   return make_ready_locked(part, mechanism);
 }
 
@@ -77,8 +95,7 @@ int Stopper::make_ready_locked(Part part, Mechanism mechanism) {
     return 0;
   }
   if (open_) {
-    stop::close_session(session_);
-    open_ = false;
+    close_locked();
   }
   if (const int error = open_locked(mechanism)) {
     return error;
@@ -89,10 +106,8 @@ int Stopper::make_ready_locked(Part part, Mechanism mechanism) {
 void Stopper::stand_down(Part part) {
   const MutexLock lock(mutex_);
   ready_ &= ~bit_of(part);
-  if (open_ && held_ == 0 && ready_ == 0 && session_.mechanism == Mechanism::self_debug) {
-    stop::close_session(session_);
-    open_ = false;
-  }
+  unwanted_ = ready_ == 0;
+  close_if_unwanted();
 }
 
 // One call per queue can only be made for queues whose priority and ring we know: those that the
@@ -242,6 +257,7 @@ StopOutcome Stopper::start(Part part) {
   if (outcome.error < 0) {
     held_ |= bit_of(part);
   }
+  close_if_unwanted();
   return outcome;
 }
 
@@ -332,6 +348,11 @@ int Stopper::event_fd() {
   return open_ && session_.debug.enabled ? session_.debug.event_read : -1;
 }
 
+bool Stopper::take_other_session() {
+  const MutexLock lock(mutex_);
+  return std::exchange(other_session_, false);
+}
+
 bool Stopper::handle_events() {
   const MutexLock lock(mutex_);
   if (!open_ || !session_.debug.enabled || stop::handle_events(session_.debug) != -EINVAL) {
@@ -343,6 +364,7 @@ bool Stopper::handle_events() {
   open_locked(Mechanism::self_debug);
   lost_ |= held_;
   held_ = 0;
+  close_if_unwanted();
   return lost_ != 0;
 }
 
@@ -356,9 +378,8 @@ bool Stopper::take_lost(Part part) {
 void Stopper::shut_down() {
   const MutexLock lock(mutex_);
   if (open_) {
-    stop::close_session(session_);
+    close_locked();
   }
-  open_ = false;
   held_ = 0;
   over_ = true;
 }

@@ -32,7 +32,7 @@ class Stopper {
   // Self-debug makes this process its own debugger: one unmap of all its GPUs.
   int make_ready(Part part, Mechanism mechanism);
   // Self-debug is not what this part is stopped by: others may debug the process, unless another
-  // part is, or one is stopped.
+  // part is, or as long as one is stopped.
   void stand_down(Part part);
 
   StopOutcome stop(Part part, Mechanism mechanism);
@@ -59,6 +59,8 @@ class Stopper {
 
   // The end that becomes readable when the driver has something to say; -1: none.
   int event_fd();
+  // Once after it has become another one.
+  bool take_other_session();
   // True: the driver has started queues that were stopped, by ending the session; take_lost() then
   // says so once to each part that was held.
   bool handle_events();
@@ -70,6 +72,8 @@ class Stopper {
  private:
   int make_ready_locked(Part part, Mechanism mechanism);
   int open_locked(Mechanism mechanism);
+  void close_locked();
+  void close_if_unwanted();
   int learn_priorities();
   int stop_known();
   bool holds(Part part) const { return (held_ & bit_of(part)) != 0; }
@@ -85,9 +89,11 @@ class Stopper {
   u32 kfd_minor_ = 0;
   MechanismSet abilities_;
   bool open_ = false;
-  u32 held_ = 0;   // parts that are to be stopped
-  u32 ready_ = 0;  // parts for which the process is its own debugger
-  u32 lost_ = 0;   // parts that the driver has started and that have not been told
+  bool other_session_ = false;
+  bool unwanted_ = false;  // the session is to be closed as soon as nothing is stopped
+  u32 held_ = 0;           // parts that are to be stopped
+  u32 ready_ = 0;          // parts for which the process is its own debugger
+  u32 lost_ = 0;           // parts that the driver has started and that have not been told
   bool over_ = false;
 };
 

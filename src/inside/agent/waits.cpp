@@ -1,20 +1,53 @@
 #include "agent/waits.h"
 
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <iterator>
 
 #include "abi/aql.h"
-#include "agent/queues.h"
 #include "libc/clock.h"
 
 namespace gp::agent {
 namespace {
 
+constexpr u32 kMostSignals = std::size(abi::BarrierPacket().dep_signal);
+constexpr u64 kMostPackets = 4096;  // that are looked at in one ring, with the lock of all queues
+constexpr u32 kAnyPart = (1U << kParts) - 1;
+
+// What a queue stands at.
 struct Block {
   bool blocked = false;
-  u64 signal = 0;  // 0: something that is not a signal
+  u64 index = 0;                   // of the packet
+  u32 count = 0;                   // 0: by something that is not a signal
+  u64 signals[kMostSignals] = {};  // that have not fallen, or may not have
 };
 
-bool has_fallen(u64 signal) { return runtime.signal_load(hsa_signal_t{signal}) == 0; }
+// What is known of the packet from looks before.
+struct Before {
+  u64 since_ns = 0;
+  u32 awaited = 0;
+  u32 moves = 0;
+};
+
+struct Awaited {
+  u32 parts = 0;
+  bool all_known = true;
+};
+
+// What the GPU sees in its place. False: there is no memory, or nobody lets us read it so.
+bool read_signal(u64 handle, abi::AmdSignal& signal) {
+  const iovec here = {&signal, offsetof(abi::AmdSignal, event_mailbox_ptr)};
+  const iovec there = {reinterpret_cast<void*>(handle), here.iov_len};
+  return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == static_cast<ssize_t>(here.iov_len);
+}
+
+bool has_fallen(u64 handle) {
+  abi::AmdSignal signal;
+  return read_signal(handle, signal) && signal.kind == abi::signal_user && signal.value == 0;
+}
 
 Block block_of(const abi::BarrierPacket& packet, bool all) {
   Block block;
@@ -22,93 +55,193 @@ Block block_of(const abi::BarrierPacket& packet, bool all) {
     if (signal == 0) {
       continue;
     }
-    const bool fallen = has_fallen(signal);
-    if (fallen && !all) {
+    if (!has_fallen(signal)) {
+      block.blocked = true;
+      block.signals[block.count++] = signal;
+    } else if (!all) {
       return {};
-    }
-    if (!fallen) {
-      block = {true, signal};
     }
   }
   return block;
 }
 
-const abi::BarrierPacket& packet_at(const TrackedQueue& queue, u64 index) {
-  const auto* ring = static_cast<const abi::BarrierPacket*>(queue.queue->base_address);
-  return ring[index & (queue.queue->size - 1)];
-}
-
-// What the packet at the read index waits for. The index moves on when the packet and all before it
-// have completed, and until then the program has to keep the signals it waits for.
-Block block_of(const TrackedQueue& queue) {
-  const u64 read = runtime.load_read_index(queue.queue);
-  if (read >= runtime.load_write_index(queue.queue)) {
-    return {};
-  }
-  const abi::BarrierPacket& packet = packet_at(queue, read);
-  const u16 header = __atomic_load_n(&packet.header, __ATOMIC_ACQUIRE);
-  switch (header & abi::kHeaderTypeMask) {
-    case abi::packet_barrier_and: return block_of(packet, true);
-    case abi::packet_barrier_or: return block_of(packet, false);
-    case abi::packet_vendor_specific: {
-      const auto& waiting = reinterpret_cast<const abi::BarrierValuePacket&>(packet);
-      return {waiting.vendor_format == abi::vendor_barrier_value, 0};
-    }
+Block block_of(const abi::AqlPacket& packet) {
+  switch (packet.word.header & abi::kHeaderTypeMask) {
+    case abi::packet_barrier_and: return block_of(packet.barrier, true);
+    case abi::packet_barrier_or: return block_of(packet.barrier, false);
+    case abi::packet_vendor_specific:
+      return {.blocked = packet.barrier_value.vendor_format == abi::vendor_barrier_value};
     default: return {};
   }
 }
 
-// The parts with a packet that completes this signal. All packets of a ring count, because those
-// before the read index may be running still; that an old one names the same signal costs a start
-// too many.
-u32 parts_completing(u64 signal) {
-  u32 parts = 0;
-  for (const TrackedQueue& queue : queues) {
-    if (queue.state != QueueState::live || (parts & bit_of(queue.part)) != 0) {
-      continue;
-    }
-    const u64 written = runtime.load_write_index(queue.queue);
-    const u64 size = queue.queue->size;
-    for (u64 i = written - std::min(written, size); i < written; i++) {
-      // All kinds of packets have their completion signal in the same place.
-      if (packet_at(queue, i).completion_signal == signal) {
-        parts |= bit_of(queue.part);
-        break;
-      }
+const abi::AqlPacket& packet_at(const TrackedQueue& queue, u64 index) {
+  const auto* ring = static_cast<const abi::AqlPacket*>(queue.queue->base_address);
+  return ring[index & (queue.queue->size - 1)];
+}
+
+u16 header_at(const TrackedQueue& queue, u64 index) {
+  // Pairs with the release store of whoever writes the packet.
+  return __atomic_load_n(&packet_at(queue, index).word.header, __ATOMIC_ACQUIRE);
+}
+
+// The first packet that is not used up.
+u64 first_whole(const TrackedQueue& queue, u64 read, u64 written) {
+  while (read < written && (header_at(queue, read) & abi::kHeaderTypeMask) == abi::packet_invalid) {
+    read++;
+  }
+  return read;
+}
+
+// What the queue stands at. The read index moves on when a packet and all before it have completed.
+Block block_of(const TrackedQueue& queue) {
+  const u64 read = runtime.load_read_index(queue.queue);
+  const u64 written = runtime.load_write_index(queue.queue);
+  const u64 index = first_whole(queue, read, written);
+  if (queue.gated || index >= written) {
+    return {};
+  }
+  const u16 header = header_at(queue, index);
+  abi::AqlPacket packet;
+  memcpy(&packet, &packet_at(queue, index), sizeof packet);
+  packet.word.header = header;
+  Block block = block_of(packet);
+  block.index = index;
+  const bool is_there_still =
+      runtime.load_read_index(queue.queue) == read && header_at(queue, index) == header;
+  return is_there_still ? block : Block{};
+}
+
+// The packet that it stands at may be the one of the last look, of which more is known.
+Before note(TrackedQueue& queue, const Block& block, u64 now) {
+  if (!block.blocked) {
+    queue.blocked_since_ns = 0;
+    return {};
+  }
+  if (queue.blocked_since_ns == 0 || queue.blocked_index != block.index) {
+    queue.blocked_since_ns = now;
+    queue.blocked_index = block.index;
+    queue.awaited = 0;
+  }
+  const bool is_valid = queue.awaited_moves == queues.moves();
+  return {queue.blocked_since_ns, is_valid ? queue.awaited : 0, queues.moves()};
+}
+
+// Packets before the read index count, because they may be running still; that an old one names the
+// same signal costs a start too many. What is waited for was mostly submitted last.
+bool completes(const TrackedQueue& queue, u64 signal) {
+  const u64 written = runtime.load_write_index(queue.queue);
+  const u64 size = queue.queue->size;
+  const u64 most = std::min({written, size, kMostPackets});
+  for (u64 i = 1; i <= most; i++) {
+    // All kinds of packets have their completion signal in the same place.
+    const u64& completed = packet_at(queue, written - i).barrier.completion_signal;
+    if (__atomic_load_n(&completed, __ATOMIC_RELAXED) == signal) {
+      return true;
     }
   }
-  return parts;
+  return false;
+}
+
+// The parts with a packet that completes this signal. Others get the lock between two queues.
+u32 parts_completing(u64 signal) {
+  u32 parts = 0;
+  for (u32 slot = 0;; slot++) {
+    const Queues::Lock lock(queues);
+    if (slot >= queues.slots()) {
+      return parts;
+    }
+    const TrackedQueue& queue = queues.begin()[slot];
+    const bool counts =
+        queue.state == QueueState::live && !queue.gated && (parts & bit_of(queue.part)) == 0;
+    if (counts && completes(queue, signal)) {
+      parts |= bit_of(queue.part);
+    }
+  }
+}
+
+Awaited find_awaited(const Block& block) {
+  Awaited awaited{0, block.count != 0};
+  for (u32 i = 0; i < block.count; i++) {
+    const u32 found = parts_completing(block.signals[i]);
+    awaited.parts |= found;
+    awaited.all_known = awaited.all_known && found != 0;
+  }
+  return awaited;
+}
+
+// It is not looked for again while the queue stands at that packet: that takes the longer the
+// longer the rings are.
+void remember(u32 slot, const Before& before, const Awaited& awaited) {
+  const Queues::Lock lock(queues);
+  TrackedQueue& queue = queues.begin()[slot];
+  if (queue.blocked_since_ns == before.since_ns && awaited.all_known) {
+    queue.awaited = awaited.parts;
+    queue.awaited_moves = before.moves;
+  }
+}
+
+struct Search {
+  u64 now, patience_ns;
+
+  // What the queue of this slot waits for, if it is of one of these parts.
+  u32 awaited_by(u32 slot, u32 parts) const {
+    Block block;
+    Before before;
+    {
+      const Queues::Lock lock(queues);
+      TrackedQueue& queue = queues.begin()[slot];
+      if (queue.state != QueueState::live || (parts & bit_of(queue.part)) == 0) {
+        return 0;
+      }
+      block = block_of(queue);
+      before = note(queue, block, now);
+    }
+    if (!block.blocked || before.awaited != 0) {
+      return before.awaited;
+    }
+    const Awaited awaited = find_awaited(block);
+    remember(slot, before, awaited);
+    return awaited.all_known || now - before.since_ns < patience_ns ? awaited.parts : kAnyPart;
+  }
+
+  u32 awaited_by_parts(u32 parts) const {
+    u32 slots = 0, awaited = 0;
+    {
+      const Queues::Lock lock(queues);
+      slots = queues.slots();
+    }
+    for (u32 slot = 0; slot < slots; slot++) {
+      awaited |= awaited_by(slot, parts);
+    }
+    return awaited;
+  }
+};
+
+u32 parts_with_queues() {
+  const Queues::Lock lock(queues);
+  return queues.parts();
 }
 
 }  // namespace
 
-u32 WaitSearch::look(Part own) {
-  const u64 now = monotonic_ns();
-  stuck_since_ns_ = stuck_since_ns_ != 0 ? stuck_since_ns_ : now;
-  const bool patience_ends = now - stuck_since_ns_ >= kPatienceNs;
-  const Queues::Lock lock(queues);
-  const u32 others = queues.parts() & ~bit_of(own);
-  has_parts_ = queues.parts() != bit_of(Part::rest);
-  u32 waits = 0;
-  for (const TrackedQueue& queue : queues) {
-    if (!has_parts_ || queue.state != QueueState::live || queue.part != own) {
-      continue;
-    }
-    const Block block = block_of(queue);
-    const u32 producers = block.signal != 0 ? parts_completing(block.signal) : 0;
-    if (!block.blocked || (producers & bit_of(own)) != 0) {
-      continue;  // it runs, or will when a queue beside it has
-    }
-    waits |= producers != 0 || !patience_ends ? producers : others;
+u32 WaitSearch::look(Part own, u64 patience_ns) {
+  const Search search{monotonic_ns(), patience_ns};
+  stuck_since_ns_ = stuck_since_ns_ != 0 ? stuck_since_ns_ : search.now;
+  const u32 all = parts_with_queues();
+  has_parts_ = all != bit_of(Part::rest);
+  u32 reached = bit_of(own);
+  for (u32 fresh = has_parts_ ? reached : 0; fresh != 0;) {
+    fresh = search.awaited_by_parts(fresh) & all & ~reached;
+    reached |= fresh;
   }
-  waits_ = waits != 0;
-  return waits;
+  waits_ = reached != bit_of(own);
+  return reached & ~bit_of(own);
 }
 
 u32 WaitSearch::look_ms(u32 longest_ms) {
   if (!has_parts_) {
-    const Queues::Lock lock(queues);
-    has_parts_ = queues.parts() != bit_of(Part::rest);
+    has_parts_ = parts_with_queues() != bit_of(Part::rest);
   }
   if (!has_parts_) {
     return longest_ms;

@@ -33,6 +33,8 @@ class Watcher {
  public:
   constexpr explicit Watcher(Part part) : part_(part) {}
 
+  Part part() const { return part_; }
+
   // `page` and `wake_fd` outlive the watcher's use.
   void prepare(const kfd::Channel& channel, wire::Page* page, int wake_fd);
 

@@ -4,11 +4,14 @@
 #include <cerrno>
 #include <cstdio>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "base/exit_code.h"
+#include "cli/agent_finding.h"
 #include "cli/commands.h"
 #include "cli/json_output.h"
 #include "cli/queue_view.h"
+#include "cli/scheduler_view.h"
 #include "cli/system.h"
 
 namespace gp::cli {
@@ -37,6 +40,12 @@ Result<Snapshot> snapshot_of(const QueuesOptions& options) {
   return snapshot;
 }
 
+// What the daemon, if one answers, knows of online work: only it has heard of the agents.
+std::string unseen_work(const QueuesOptions& options, const Snapshot& snapshot) {
+  const bool is_saved = !options.sysfs.empty() || !options.debugfs.empty();
+  return is_saved || snapshot.processes.empty() ? "" : unseen_lines(ask_daemon());
+}
+
 Status show(const QueuesOptions& options) {
   const Snapshot snapshot = TRY(snapshot_of(options));
   if (options.json) {
@@ -44,6 +53,7 @@ Status show(const QueuesOptions& options) {
     return ok();
   }
   std::fputs(queue_tables(snapshot, options.filter).c_str(), stdout);
+  std::fputs(unseen_work(options, snapshot).c_str(), stdout);
   for (const std::string& warning : snapshot.warnings) {
     std::fprintf(stderr, "warning: %s\n", warning.c_str());
   }

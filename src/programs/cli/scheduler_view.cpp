@@ -158,6 +158,7 @@ std::string remarks(const json& status) {
       }
     }
   }
+  text += unseen_lines(status);
   return text.empty() ? "" : "\n" + text;
 }
 
@@ -174,6 +175,21 @@ std::string latency_line(const json& status) {
 }
 
 }  // namespace
+
+std::string unseen_lines(const json& status) {
+  std::string text;
+  for (const json& job : field(status, "jobs")) {
+    for (const json& process : field(job, "processes")) {
+      if (field(process, "work_unseen") == true) {
+        text += fmt::format(
+            "process {}: online, but nobody can tell when it has work: start it with gpreempt "
+            "run\n",
+            text_of(field(process, "pid")));
+      }
+    }
+  }
+  return text;
+}
 
 std::string scheduler_text(const json& status) {
   std::string text = fmt::format(

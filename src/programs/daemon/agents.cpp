@@ -150,9 +150,13 @@ bool Agents::admit(Peer& peer, const wire::Hello& hello) {
     return false;
   }
   const auto part = static_cast<Part>(hello.part);
+  const auto whole = processes_.join(peer.who);
+  if (!whole || (part != Part::rest && !by_process_.contains(*whole))) {
+    return false;  // it has ended, or nobody could stop what is not of this part
+  }
   const auto id = processes_.join_part(peer.who, part);
   if (!id || by_process_.contains(*id)) {
-    return false;  // it has ended, or it has an agent already
+    return false;  // it has an agent already, or may have no parts
   }
   Agent& agent = agents_[peer.id];
   agent.peer = peer.id;
@@ -166,6 +170,7 @@ bool Agents::admit(Peer& peer, const wire::Hello& hello) {
       loop_.add(agent.page->wake(), EPOLLIN | EPOLLET, [this, &agent](u32) { on_wake(agent); });
   if (!token) {
     agents_.erase(peer.id);
+    processes_.leave_part(*id);
     return false;
   }
   agent.wake_token = *token;
@@ -209,6 +214,29 @@ void Agents::welcome(Agent& agent) {
     const std::span<const int> to_send = agent.has_page ? std::span<const int>() : files;
     agent.has_page = true;
     peers_->send(agent.peer, wire::bytes_of(message), to_send);
+  }
+}
+
+void Agents::on_change(ProcessId id) {
+  const Agent* agent = agent_of(id);
+  if (agent != nullptr && engine_.find(id) == nullptr) {
+    dismiss(*agent);
+  } else {
+    welcome_job_of(id);
+  }
+}
+
+// Later: its message may be what we are at.
+void Agents::dismiss(const Agent& agent) {
+  loop_.post([this, peer = agent.peer] { peers_->close(peer); });
+}
+
+void Agents::dismiss_parts_of(ProcessId whole) {
+  for (const ProcessId id : processes_.with_parts(whole)) {
+    const Agent* agent = agent_of(id);
+    if (agent != nullptr && agent->part != Part::rest) {
+      dismiss(*agent);
+    }
   }
 }
 
@@ -328,6 +356,7 @@ void Agents::on_closed(PeerId id) {
   }
   if (part == Part::rest) {
     engine_.agent_left(monotonic_ns(), process);
+    dismiss_parts_of(process);
   } else {
     processes_.leave_part(process);  // nobody else could stop it
   }

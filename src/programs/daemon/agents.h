@@ -21,7 +21,7 @@ class Agents {
  public:
   Agents(Loop& loop, sched::Engine& engine, Processes& processes, const config::Config& config)
       : loop_(loop), engine_(engine), processes_(processes), config_(config) {
-    processes_.set_on_change([this](sched::ProcessId id) { welcome_job_of(id); });
+    processes_.set_on_change([this](sched::ProcessId id) { on_change(id); });
   }
   Agents(const Agents&) = delete;
   Agents& operator=(const Agents&) = delete;
@@ -77,7 +77,10 @@ class Agents {
   void on_wake(Agent& agent);
   void tell_queues(Agent& agent, bool appeared);
   void welcome(Agent& agent);
+  void on_change(sched::ProcessId id);
   void welcome_job_of(sched::ProcessId id);
+  void dismiss(const Agent& agent);
+  void dismiss_parts_of(sched::ProcessId whole);
   Agent* agent_of(sched::ProcessId id) const;
 
   Loop& loop_;

@@ -159,13 +159,17 @@ Result<bool> Clients::suspend(Peer& peer, std::span<const u8> message) {
     return Error{EINVAL, "a stop needs a duration of at most 24 hours", ""};
   }
   const ProcessId process = TRY(target(peer, request->pid));
-  const sched::Process* known = engine_.find(process);
-  if (known == nullptr || !known->has_queues()) {
+  const std::vector<ProcessId> parts = processes_.with_parts(process);
+  const bool has_queues = std::any_of(parts.begin(), parts.end(), [this](ProcessId each) {
+    const sched::Process* part = engine_.find(each);
+    return part != nullptr && part->has_queues();
+  });
+  if (!has_queues) {
     return Error{ESRCH, fmt::format("process {} has no GPU queues", request->pid), ""};
   }
   const u64 now = monotonic_ns();
   Waiting waiting{peer.id, request->header.sequence, {}};
-  for (const ProcessId each : processes_.with_parts(process)) {
+  for (const ProcessId each : parts) {
     waiting.parts.push_back({each, engine_.find_job(each)->failures});
     engine_.hold(now, each, peer.id, now + request->duration_ns);
   }
@@ -206,14 +210,27 @@ std::optional<Error> Clients::outcome(const Waiting& waiting) const {
   return all ? std::optional(Error{}) : std::nullopt;
 }
 
-void Clients::settle() {
+// All of a process or none.
+void Clients::release(const Waiting& waiting) {
+  for (const Waiting::Part& part : waiting.parts) {
+    engine_.release(monotonic_ns(), waiting.peer, part.process);
+  }
+}
+
+bool Clients::settle() {
+  bool released = false;
   std::erase_if(waiting_, [&](const Waiting& each) {
     const std::optional<Error> answer = outcome(each);
+    if (answer && answer->code != 0) {
+      release(each);
+      released = true;
+    }
     if (answer) {
       peers_->send_result(each.peer, each.sequence, answer->code, answer->what);
     }
     return answer.has_value();
   });
+  return released;
 }
 
 void Clients::on_closed(PeerId id) {

@@ -27,8 +27,9 @@ class Clients {
   void set_driver(const DriverView& driver) { driver_ = &driver; }
   bool on_message(Peer& peer, const wire::Header& header, std::span<const u8> message);
   void on_closed(PeerId id);
-  // Answers those who wait for a stop; to be called after each settle().
-  void settle();
+  // Answers those who wait for a stop; to be called after each settle() of the engine. True: it has
+  // to settle once more.
+  bool settle();
 
  private:
   struct Waiting {
@@ -42,6 +43,7 @@ class Clients {
   };
   // Of a request: what to answer, as an errno and a text; empty: not yet.
   std::optional<Error> outcome(const Waiting& waiting) const;
+  void release(const Waiting& waiting);
   struct Mark {
     PeerId peer;
     sched::ProcessId process;

@@ -246,12 +246,14 @@ void Daemon::update_board() {
 void Daemon::settle() {
   const u64 now = monotonic_ns();
   std::optional<u64> wake = agents_->unmute(now);
-  if (const auto resumed = peers_->resume(now)) {
-    wake = std::min(wake.value_or(*resumed), *resumed);
+  for (const auto& at : {peers_->resume(now), processes_->log_unseen(now)}) {
+    wake = at ? std::min(wake.value_or(*at), *at) : wake;
   }
   engine_.settle(now);
+  if (clients_->settle()) {
+    engine_.settle(now);
+  }
   update_board();
-  clients_->settle();
   if (watchdog_interval_ns_ && now >= next_watchdog_ns_.value_or(0)) {
     notify_manager("WATCHDOG=1");
     next_watchdog_ns_ = now + *watchdog_interval_ns_;

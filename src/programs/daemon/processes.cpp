@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "base/log.h"
 #include "base/text_table.h"
@@ -95,11 +96,34 @@ Result<ProcessId> Processes::join_part(const PeerIdentity& peer, Part part) {
   if (const auto known = record.parts.find(part); known != record.parts.end()) {
     return known->second;
   }
+  if (!may_have_parts(record)) {
+    log_no_parts(whole, record);
+    return Error{EPERM, "an administrator's rule says what the process is", ""};
+  }
   const ProcessId id = engine_.add_process(monotonic_ns(), facts_of_part(record, part));
   record.parts[part] = id;
   process_of_part_[id] = whole;
+  hold_as(whole, id);
   update(whole);  // it has parts now
   return id;
+}
+
+// A client holds all of a process, and what comes to it later.
+void Processes::hold_as(ProcessId whole, ProcessId part) {
+  const std::vector<sched::Hold> holds = engine_.find_job(whole)->holds;
+  for (const sched::Hold& hold : holds) {
+    if (hold.holder != sched::Hold::kRoom) {
+      engine_.hold(monotonic_ns(), part, hold.holder, hold.until_ns);
+    }
+  }
+}
+
+void Processes::log_no_parts(ProcessId id, Record& record) {
+  if (!record.logged_no_parts && may_log(id)) {
+    record.logged_no_parts = true;
+    log_info("process {}: its streams are all of one class, by a rule that is enforced",
+             record.who.key.pid);
+  }
 }
 
 void Processes::leave_part(ProcessId part) {
@@ -171,6 +195,12 @@ bool Processes::may_log(ProcessId id) {
 }
 
 bool Processes::is_idle(ProcessId id) const {
+  const std::vector<ProcessId> parts = with_parts(id);
+  return std::all_of(parts.begin(), parts.end(),
+                     [this](ProcessId part) { return is_idle_part(part); });
+}
+
+bool Processes::is_idle_part(ProcessId id) const {
   const sched::Process* process = engine_.find(id);
   return process == nullptr ||
          (!process->has_agent && !process->has_queues() && process->online_marks == 0 &&
@@ -303,17 +333,33 @@ void Processes::set_level(sched::ProcessFacts& facts) const {
                                                             : kUsualPriority;
 }
 
-// As the process, but for what its queues have been called. An administrator's word counts for all
-// of a process. In a named job the parts of one class are together, across its processes.
+// Only what the agent of a process offers can stop its parts, and an agent can lie. So parts are
+// for those who may be online: they could call themselves that and would never be stopped either.
+bool Processes::may_have_parts(const Record& record) const {
+  const config::Access* limit = limit_of(record.who);
+  const bool may_be_online =
+      limit == nullptr || std::ranges::count(limit->classes, WorkClass::online) != 0;
+  return may_be_online && facts_of(record).class_source != ClassSource::enforced;
+}
+
+// They are of the rest again, by their agent's doing, once their connections have ended.
+void Processes::drop_parts(Record& record) {
+  const std::map<Part, ProcessId> parts = std::exchange(record.parts, {});
+  for (const auto& [part, id] : parts) {
+    process_of_part_.erase(id);
+    engine_.remove_process(monotonic_ns(), id);
+    on_change_(id);
+  }
+}
+
+// As the process, but for what its queues have been called. In a named job the parts of one class
+// are together, across its processes.
 sched::ProcessFacts Processes::facts_of_part(const Record& record, Part part) const {
   sched::ProcessFacts facts = facts_of(record);
   facts.part = part;
   facts.has_parts = true;
   if (!facts.job.empty()) {
     facts.job += fmt::format(" ({})", name(*class_of(part)));
-  }
-  if (facts.class_source == ClassSource::enforced) {
-    return facts;
   }
   facts.work_class = *class_of(part);
   facts.class_source = ClassSource::run_command;
@@ -322,13 +368,16 @@ sched::ProcessFacts Processes::facts_of_part(const Record& record, Part part) co
   return facts;
 }
 
-bool Processes::limit_class(const Who& who, sched::ProcessFacts& facts) const {
+const config::Access* Processes::limit_of(const Who& who) const {
   const auto found =
       std::find_if(config_.access.begin(), config_.access.end(),
                    [&](const config::Access& entry) { return limits(entry.who, who); });
-  if (found == config_.access.end() || is_trusted(who) ||
-      std::find(found->classes.begin(), found->classes.end(), facts.work_class) !=
-          found->classes.end()) {
+  return found == config_.access.end() || is_trusted(who) ? nullptr : &*found;
+}
+
+bool Processes::limit_class(const Who& who, sched::ProcessFacts& facts) const {
+  const config::Access* found = limit_of(who);
+  if (found == nullptr || std::ranges::count(found->classes, facts.work_class) != 0) {
     return false;
   }
   facts.work_class = found->classes.front();
@@ -355,13 +404,41 @@ bool Processes::may_govern(uid_t uid, const Who& asker, ProcessId id) {
 }
 
 void Processes::update(ProcessId id) {
-  const Record& record = records_.at(id);
+  Record& record = records_.at(id);
+  if (!record.parts.empty() && !may_have_parts(record)) {
+    log_no_parts(id, record);
+    drop_parts(record);
+  }
   engine_.set_facts(monotonic_ns(), id, facts_of(record));
+  doubt(id, record);
   on_change_(id);
   for (const auto& [part, part_id] : record.parts) {
     engine_.set_facts(monotonic_ns(), part_id, facts_of_part(record, part));
     on_change_(part_id);
   }
+}
+
+void Processes::doubt(ProcessId id, Record& record) {
+  if (!record.doubted && engine_.is_work_unseen(id)) {
+    record.doubted = true;
+    doubts_.push_back({id, monotonic_ns() + kAgentPatienceNs});
+  }
+}
+
+std::optional<u64> Processes::log_unseen(u64 now_ns) {
+  while (!doubts_.empty() && doubts_.front().until_ns <= now_ns) {
+    const auto found = records_.find(doubts_.front().id);
+    if (found != records_.end() && engine_.is_work_unseen(found->first) && may_log(found->first)) {
+      log_warning(
+          "process {}: online, but nobody can tell when it has work: start it with "
+          "gpreempt run",
+          found->second.who.key.pid);
+    } else if (found != records_.end()) {
+      found->second.doubted = false;
+    }
+    doubts_.pop_front();
+  }
+  return doubts_.empty() ? std::nullopt : std::optional(doubts_.front().until_ns);
 }
 
 void Processes::told(ProcessId id, const ToldFacts& facts) {
@@ -400,6 +477,7 @@ void Processes::seen(const SeenProcess& seen) {
     update(added->id);
     engine_.set_queues(monotonic_ns(), added->id, sched::QueueSource::seen, seen.queues,
                        seen.appeared);
+    doubt(added->id, records_.at(added->id));
   }
 }
 

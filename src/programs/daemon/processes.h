@@ -2,6 +2,7 @@
 // one set of facts for the engine. Knows of the end of each by its pidfd.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -46,7 +47,9 @@ class Processes {
   // at when it is new, and again if it may be another program by now.
   enum class Look { if_new, again };
   Result<sched::ProcessId> join(const PeerIdentity& peer, Look look = Look::if_new);
-  // A part of it (model/part.h), which lasts until leave_part(); `rest` is the process itself.
+  // A part of it (model/part.h), which lasts until leave_part(), or until an administrator says
+  // what the process is: on_change is then called for a part that there is not. `rest` is the
+  // process itself. EPERM: it may have none.
   Result<sched::ProcessId> join_part(const PeerIdentity& peer, Part part);
   void leave_part(sched::ProcessId part);
   // The process and its parts.
@@ -67,6 +70,8 @@ class Processes {
   // Whether there may be one more line in the log because of this process: what a user can bring
   // about there has a rate.
   bool may_log(sched::ProcessId id);
+  // Says of online processes whose work nobody sees that it is so. When to call it next.
+  std::optional<u64> log_unseen(u64 now_ns);
 
  private:
   struct Record {
@@ -78,6 +83,8 @@ class Processes {
     std::optional<discover::Process> seen;
     std::map<Part, sched::ProcessId> parts;  // without the rest
     std::vector<std::string> warnings;       // that have been logged
+    bool logged_no_parts = false;
+    bool doubted = false;  // whether anybody sees its work
   };
   struct Added {
     sched::ProcessId id;
@@ -87,10 +94,16 @@ class Processes {
   // has more is a nuisance.
   static constexpr std::size_t kMostIdle = 256;
   static constexpr double kLinesPerSecond = 1, kLinesAtOnce = 10;  // of one user
+  static constexpr u64 kAgentPatienceNs = 5'000'000'000;  // it may come later than the queues
+  struct Doubt {
+    sched::ProcessId id;
+    u64 until_ns;
+  };
 
   Result<Added> add(const Who& who);
   void make_place(const Who& newcomer);
   bool is_idle(sched::ProcessId id) const;
+  bool is_idle_part(sched::ProcessId id) const;
   // The owner of a process can change, and with it what the process may do.
   void correct(sched::ProcessId id, Record& record, const Who& who);
   // Whether a rule of the administrator says what it is.
@@ -100,6 +113,12 @@ class Processes {
   bool is_granted(const Who& who, bool config::Grant::*what) const;
   sched::ProcessFacts facts_of(const Record& record) const;
   sched::ProcessFacts facts_of_part(const Record& record, Part part) const;
+  void doubt(sched::ProcessId id, Record& record);
+  bool may_have_parts(const Record& record) const;
+  void drop_parts(Record& record);
+  void hold_as(sched::ProcessId whole, sched::ProcessId part);
+  void log_no_parts(sched::ProcessId id, Record& record);
+  const config::Access* limit_of(const Who& who) const;
   void set_level(sched::ProcessFacts& facts) const;
   void look_at(sched::ProcessId id, Onlooker::Patience patience);
   void looked_at(sched::ProcessId id, const Onlooker::Facts& facts);
@@ -114,6 +133,7 @@ class Processes {
   std::unordered_map<pid_t, sched::ProcessId> by_pid_;
   std::unordered_map<sched::ProcessId, sched::ProcessId> process_of_part_;
   std::map<Payer, sched::Allowance> log_lines_;
+  std::deque<Doubt> doubts_;  // in the order in which they came
   Onlooker onlooker_;
 };
 

@@ -56,6 +56,7 @@ json process(const sched::ProcessReport& report) {
           {"agent", report.has_agent},
           {"agent_refused", report.agent_refusal.empty() ? json() : json(report.agent_refusal)},
           {"busy", or_null(report.busy)},
+          {"work_unseen", report.work_unseen},
           {"state", report.state},
           {"mechanism", or_null(report.mechanism)},
           {"level", or_null(report.level)},
