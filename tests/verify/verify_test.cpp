@@ -44,7 +44,9 @@ TEST(Loss, LeavesOutWhatOnlineHad) {
   const Loss loss = loss_of(alone, both);
   EXPECT_NEAR(*loss.plain, 10, 1e-9);
   EXPECT_NEAR(*loss.beyond_online, 0, 1e-9);
-  EXPECT_FALSE(loss_of({.offline_kernels_per_s = 100}, both).plain) << "unknown is not zero";
+  EXPECT_FALSE(
+      loss_of({.request_ms = {}, .request_p99_ms = {}, .offline_kernels_per_s = 100}, both).plain)
+      << "unknown is not zero";
 }
 
 // The daemon of verify leaves alone who does not carry its mark, whatever they say of themselves.
