@@ -22,6 +22,11 @@ bool may_pass(int error) {
   return std::find(std::begin(kPassing), std::end(kPassing), error) != std::end(kPassing);
 }
 
+bool may_pass(const Failures& failures) {
+  return std::ranges::any_of(
+      kMechanisms, [&](const MechanismInfo& info) { return may_pass(failures[info.mechanism].error); });
+}
+
 // Of a process with parts. Only the agent knows which queue is in which, and the gate is for all.
 bool stops_parts(Mechanism mechanism) {
   return is_inside(mechanism) && info_of(mechanism).scope == Scope::queue;
@@ -252,7 +257,7 @@ void Engine::mechanism_failed(u64 now_ns, Process& process, Mechanism mechanism,
   Job& job = job_of(process);
   note(now_ns, TraceKind::mechanism_failed, job, process.facts.key.pid, error);
   // Nobody would ever ask for a stop again, and so find out that it works now.
-  if (may_pass(error) && !best_mechanism(process)) {
+  if (!best_mechanism(process) && may_pass(process.failures)) {
     job.blocked_until_ns = now_ns + settings_.retry_ns;
     job.error = reason;
     index_.attend(job);
