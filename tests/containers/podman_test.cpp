@@ -55,36 +55,27 @@ class Podman : public DaemonTest {
 
   // The options of docs/containers.md; in place of the devices what makes up the virtual GPU.
   std::unique_ptr<Program> start(const std::string& work_class) const {
+    return start(work_class, "localhost/service",
+                 {"-v", directory() + ":/run/gpreempt:ro", "-e", "GPREEMPT_CLASS=" + work_class});
+  }
+  // The same by CDI, in an image that has nothing of gpreempt in it.
+  std::unique_ptr<Program> start_by_device(const std::string& work_class) const {
+    return start(work_class, "localhost/rocm", {"--device", "gpreempt.io/class=" + work_class});
+  }
+  std::unique_ptr<Program> start(const std::string& work_class, const std::string& image,
+                                 const Words& scheduled) const {
     const std::string gpu = std::getenv("GPREEMPT_VGPU_DIR"), preload = std::getenv("LD_PRELOAD");
     const std::string build = GPREEMPT_BUILD_DIR;
-    auto program = std::make_unique<Program>(podman({"run",
-                                                     "--rm",
-                                                     "-i",
-                                                     "--runtime",
-                                                     "runc",
-                                                     "--network",
-                                                     "none",
-                                                     "--ulimit",
-                                                     "nofile=1024:1024",
-                                                     "--ulimit",
-                                                     "nproc=4096:4096",
-                                                     "-v",
-                                                     directory() + ":/run/gpreempt:ro",
-                                                     "-e",
-                                                     "GPREEMPT_CLASS=" + work_class,
-                                                     "-e",
-                                                     "GPREEMPT_JOB=" + work_class,
-                                                     "-v",
-                                                     gpu + ":" + gpu,
-                                                     "-e",
-                                                     "GPREEMPT_VGPU_DIR=" + gpu,
-                                                     "-e",
-                                                     "LD_PRELOAD=" + preload,
-                                                     "-v",
-                                                     build + ":" + build + ":ro",
-                                                     "localhost/service",
-                                                     GPREEMPT_RELEASE_PROGRAM}),
-                                             Environment{}, storage(work_class + ".log"));
+    Words words = {"run", "--rm", "-i", "--runtime", "runc", "--network", "none"};
+    words.insert(words.end(), scheduled.begin(), scheduled.end());
+    const Words others = {
+        "--ulimit", "nofile=1024:1024",           "--ulimit", "nproc=4096:4096",
+        "-e",       "GPREEMPT_JOB=" + work_class, "-v",       gpu + ":" + gpu,
+        "-e",       "GPREEMPT_VGPU_DIR=" + gpu,   "-e",       "LD_PRELOAD=" + preload,
+        "-v",       build + ":" + build + ":ro",  image,      GPREEMPT_RELEASE_PROGRAM};
+    words.insert(words.end(), others.begin(), others.end());
+    auto program =
+        std::make_unique<Program>(podman(words), Environment{}, storage(work_class + ".log"));
     EXPECT_EQ(program->line(), "ready");
     return program;
   }
@@ -102,6 +93,32 @@ class Podman : public DaemonTest {
     return eventually([&] { return job(name).value("state", "") == state; });
   }
 
+  // Three times; then both end, and their results are exact.
+  void expect_to_be_preempted(Program& training, Program& server) {
+    for (const char* name : {"offline", "online"}) {
+      ASSERT_TRUE(eventually([&] {
+        const auto found = job(name);
+        return found.contains("processes") && found["processes"][0].value("agent", false);
+      })) << status();
+    }
+    ASSERT_EQ(training.ask("launch"), "ok");
+    ASSERT_EQ(training.ask("progress"), "ok");
+    for (int round = 0; round < 3; ++round) {
+      SCOPED_TRACE(round);
+      ASSERT_EQ(server.ask("launch"), "ok");
+      ASSERT_TRUE(job_has_state("offline", "stopped")) << status();
+      EXPECT_EQ(training.ask("value"), training.ask("value"));
+      ASSERT_EQ(server.ask("finish"), "exact");
+      ASSERT_TRUE(job_has_state("offline", "running")) << status();
+      ASSERT_EQ(training.ask("progress"), "ok");
+    }
+    EXPECT_EQ(training.ask("finish"), "exact");
+    for (Program* program : {&server, &training}) {
+      program->end_input();
+      EXPECT_EQ(program->wait(), 0);
+    }
+  }
+
  private:
   std::string storage(const std::string& name) const { return storage_.path() + "/" + name; }
   const TemporaryDirectory storage_;
@@ -110,28 +127,16 @@ class Podman : public DaemonTest {
 TEST_F(Podman, OnlineWorkInOneContainerStopsOfflineWorkInAnotherAndNothingIsLost) {
   start_daemon();
   const auto training = start("offline"), server = start("online");
-  for (const char* name : {"offline", "online"}) {
-    ASSERT_TRUE(eventually([&] {
-      const auto found = job(name);
-      return found.contains("processes") && found["processes"][0].value("agent", false);
-    })) << status();
-  }
-  ASSERT_EQ(training->ask("launch"), "ok");
-  ASSERT_EQ(training->ask("progress"), "ok");
-  for (int round = 0; round < 3; ++round) {
-    SCOPED_TRACE(round);
-    ASSERT_EQ(server->ask("launch"), "ok");
-    ASSERT_TRUE(job_has_state("offline", "stopped")) << status();
-    EXPECT_EQ(training->ask("value"), training->ask("value"));
-    ASSERT_EQ(server->ask("finish"), "exact");
-    ASSERT_TRUE(job_has_state("offline", "running")) << status();
-    ASSERT_EQ(training->ask("progress"), "ok");
-  }
-  EXPECT_EQ(training->ask("finish"), "exact");
-  for (Program* program : {server.get(), training.get()}) {
-    program->end_input();
-    EXPECT_EQ(program->wait(), 0);
-  }
+  expect_to_be_preempted(*training, *server);
+}
+
+TEST_F(Podman, ADeviceIsAllThatAContainerNeeds) {
+  start_daemon();
+  const Outcome written = vgpu::server::run(
+      {GPREEMPT_PROGRAM, "cdi", "--socket", socket(), "--output", "/run/cdi/gpreempt.json"});
+  ASSERT_EQ(written.status, 0) << written.err;
+  const auto training = start_by_device("offline"), server = start_by_device("online");
+  expect_to_be_preempted(*training, *server);
 }
 
 }  // namespace

@@ -46,6 +46,13 @@ struct RunOptions {
 };
 int run(RunOptions options);
 
+// What container runtimes have to know, as a file of theirs.
+struct CdiOptions {
+  std::string output;  // empty or "-": standard output
+  std::string socket;  // of the daemon, on the host; empty: the usual one
+};
+int cdi(const CdiOptions& options);
+
 // Two workloads share a GPU, a virtual one if there is none, without and with gpreempt.
 struct DemoOptions {
   std::string output = "gpreempt-demo";  // a directory for results.json and report.html

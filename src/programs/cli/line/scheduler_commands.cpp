@@ -1,4 +1,4 @@
-// run, status, config, trace: the daemon and its programs.
+// run, cdi, status, config, trace: the daemon and its programs.
 #include <memory>
 
 #include "base/exit_code.h"
@@ -19,6 +19,14 @@ constexpr char kRunExamples[] = R"(Examples:
 
 The program runs unchanged: ROCr loads our agent into it, and the agent tells gpreemptd when it has
 work and stops its queues when told to. Without a daemon it runs as ever.)";
+
+constexpr char kCdiExamples[] = R"(Examples:
+  gpreempt cdi --output /etc/cdi/gpreempt.json
+  podman run --device gpreempt.io/class=offline --device /dev/kfd --device /dev/dri IMAGE python train.py
+  docker run --device gpreempt.io/class=online ...       Docker 25 or newer, with its feature "cdi"
+
+Podman, Docker, containerd and CRI-O then put the agent, the socket's directory and the variables
+into a container: docs/containers.md.)";
 
 constexpr char kStatusExamples[] = R"(Examples:
   gpreempt status
@@ -89,6 +97,18 @@ void add_run(CLI::App& app, Chosen& chosen, const std::vector<std::string>& prog
   });
 }
 
+void add_cdi(CLI::App& app, Chosen& chosen) {
+  const auto options = std::make_shared<CdiOptions>();
+  CLI::App& command =
+      *app.add_subcommand("cdi", "Tell container runtimes of the classes, as devices (CDI)");
+  command.add_option("--output", options->output, "The file (default: standard output)")
+      ->type_name("FILE");
+  command.add_option("--socket", options->socket, "The daemon's socket, on the host")
+      ->type_name("PATH");
+  command.footer(kCdiExamples);
+  command.callback([options, &chosen] { chosen = [options] { return cdi(*options); }; });
+}
+
 void add_status(CLI::App& app, Chosen& chosen) {
   struct Options {
     std::string socket;
@@ -131,6 +151,7 @@ void add_trace(CLI::App& app, Chosen& chosen) {
 void add_scheduler_commands(CLI::App& app, Chosen& chosen,
                             const std::vector<std::string>& program) {
   add_run(app, chosen, program);
+  add_cdi(app, chosen);
   add_status(app, chosen);
   add_config(app, chosen);
   add_trace(app, chosen);
