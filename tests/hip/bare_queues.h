@@ -127,13 +127,13 @@ class ReservedPlace {
   u64 place_ = 0;
 };
 
-// Packets that wait at the first one, in a ring that may be too small for them.
+// Packets that wait at the second one, in a ring that may be too small for them.
 class Row {
  public:
   explicit Row(u32 packets) : left_(packets), packets_(packets) {
     submitter_ = std::thread([this] {
       for (u32 i = 0; i < packets_; i++) {
-        queue_.submit(left_, i == 0 ? &go_ : nullptr);
+        queue_.submit(left_, i == 1 ? &go_ : nullptr);
         submitted_++;
       }
     });
