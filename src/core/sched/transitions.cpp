@@ -23,8 +23,9 @@ bool may_pass(int error) {
 }
 
 bool may_pass(const Failures& failures) {
-  return std::ranges::any_of(
-      kMechanisms, [&](const MechanismInfo& info) { return may_pass(failures[info.mechanism].error); });
+  return std::ranges::any_of(kMechanisms, [&](const MechanismInfo& info) {
+    return may_pass(failures[info.mechanism].error);
+  });
 }
 
 // Of a process with parts. Only the agent knows which queue is in which, and the gate is for all.

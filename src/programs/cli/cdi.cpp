@@ -1,7 +1,7 @@
-// gpreempt cdi: what a container runtime puts into a container of each class, so that
-// `--device gpreempt.io/class=offline` is all that has to be said. The format is that of the
-// Container Device Interface (cncf-tags/container-device-interface, SPEC.md); 0.3.0 has all that is
-// needed, and a runtime refuses a version, or a field, that it does not know.
+// gpreempt cdi: what a container runtime puts into a container of each class, so that one option,
+// --device, is all that has to be said. The format is that of the Container Device Interface (the
+// specification of cncf-tags/container-device-interface); 0.3.0 has all that is needed, and a
+// runtime refuses a version, or a field, that it does not know.
 #include <fmt/format.h>
 
 #include <cerrno>
