@@ -148,24 +148,24 @@ static void program_trap_handler_settings(struct amdgpu_device *adev, uint32_t v
 {
 }
 
-/* A queue that is stuck is in the first slot of the first XCC. */
-static bool is_first_slot(uint32_t pipe_id, uint32_t queue_id, uint32_t inst)
+/* Slot 0 of the first pipe stays with amdgpu (device.c). Only the first XCC is
+ * looked at: all run the same.
+ */
+static unsigned int slot_index(uint32_t pipe_id, uint32_t queue_id)
 {
-	return pipe_id == 0 && queue_id == 1 && inst == 0;
+	return pipe_id * 8 + queue_id - 1;
 }
 
 static uint64_t hqd_get_pq_addr(struct amdgpu_device *adev, uint32_t pipe_id,
 				uint32_t queue_id, uint32_t inst)
 {
-	return is_first_slot(pipe_id, queue_id, inst) ?
-		sim_stuck_queue(to_sim_gpu(adev)) : 0;
+	return inst ? 0 : sim_ring_in_slot(to_sim_gpu(adev), slot_index(pipe_id, queue_id));
 }
 
 static uint64_t hqd_reset(struct amdgpu_device *adev, uint32_t pipe_id,
 			  uint32_t queue_id, uint32_t inst, unsigned int utimeout)
 {
-	return is_first_slot(pipe_id, queue_id, inst) ?
-		sim_reset_stuck_queue(to_sim_gpu(adev)) : 0;
+	return inst ? 0 : sim_reset_slot(to_sim_gpu(adev), slot_index(pipe_id, queue_id));
 }
 
 #define SIM_CALLS {								\

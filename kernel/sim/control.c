@@ -5,14 +5,14 @@
  *   state0..  what the firmware of a GPU was told and which queues are mapped:
  *               gpu ID set_resources N run_list N unmap N query N write N
  *                   unknown N reset N add N remove N processes N grace N before N
- *                   all N mapped N
+ *                   all N pasid N mapped N
  *               queue ID pasid N doorbell N engine N xccs N level N
  *             Reading waits until the driver is not in the middle of a change
  *             (between an unmap and the run list after it nothing is mapped)
  *             and the firmware has nothing left to do.
  *   evict     write a pid: evict its queues, as memory management does
  *   restore   write a pid: undo one eviction
- *   stuck0..  write a doorbell: its queue does not save its waves once
+ *   stuck0..  write a doorbell: its queue does not save its waves
  *   no_reset0.. write 1: somebody else keeps resets away (and changes of the
  *             run list); 0: no longer
  *   power     write 0: all GPUs go to sleep, as on suspend-to-RAM; 1: wake up
@@ -92,14 +92,15 @@ static void show_gpu(struct seq_file *m, struct sim_gpu *gpu)
 	unsigned int i;
 
 	mutex_lock(&gpu->state_lock);
-	seq_printf(m, "gpu %u set_resources %llu run_list %llu unmap %llu query %llu write %llu unknown %llu reset %llu add %llu remove %llu processes %llu grace %llu before %llu all %llu mapped %u\n",
+	seq_printf(m, "gpu %u set_resources %llu run_list %llu unmap %llu query %llu write %llu unknown %llu reset %llu add %llu remove %llu processes %llu grace %llu before %llu all %llu pasid %llu mapped %u\n",
 		   id, gpu->counters.set_resources, gpu->counters.run_list,
 		   gpu->counters.unmap_queues, gpu->counters.query_status,
 		   gpu->counters.write_data, gpu->counters.unknown,
 		   gpu->counters.gpu_reset, gpu->counters.add_queue,
 		   gpu->counters.remove_queue, gpu->counters.run_processes,
 		   gpu->counters.grace, gpu->counters.grace_before,
-		   gpu->counters.unmap_all, gpu->num_mapped);
+		   gpu->counters.unmap_all, gpu->counters.unmap_pasid,
+		   gpu->num_mapped);
 	for (i = 0; i < gpu->num_mapped; i++)
 		seq_printf(m, "queue %u pasid %u doorbell %u engine %u xccs %u level %u\n",
 			   id, gpu->mapped[i].pasid, gpu->mapped[i].doorbell,

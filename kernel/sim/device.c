@@ -25,6 +25,10 @@ static int slots = 31;
 module_param(slots, int, 0444);
 MODULE_PARM_DESC(slots, "Hardware slots for compute queues, of each GPU");
 
+bool sim_hive;
+module_param_named(hive, sim_hive, bool, 0444);
+MODULE_PARM_DESC(hive, "All GPUs are reset together, as eight MI300X are");
+
 static char *model = "gfx90a";
 module_param(model, charp, 0444);
 MODULE_PARM_DESC(model, "What the GPUs are: gfx90a, gfx942, gfx1100");
@@ -120,7 +124,8 @@ static void fill_device(struct amdgpu_device *adev, struct pci_dev *pdev)
 	spin_lock_init(&adev->mman.bdev.lru_lock);
 	mutex_init(&adev->grbm_idx_mutex);
 	init_rwsem(&gpu->reset_domain.sem);
-	adev->reset_domain = &gpu->reset_domain;
+	adev->reset_domain = sim_hive && gpu->index ? &sim_gpus[0]->reset_domain :
+						      &gpu->reset_domain;
 }
 
 static void fill_resources(struct sim_gpu *gpu,
@@ -224,6 +229,9 @@ fail:
 
 static void destroy_gpus(void)
 {
+	/* Of a hive: the first resets all. */
+	if (sim_num_gpus)
+		flush_workqueue(sim_gpus[0]->reset_domain.wq);
 	while (sim_num_gpus--)
 		destroy_gpu(sim_gpus[sim_num_gpus]);
 }

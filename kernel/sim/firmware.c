@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The hardware scheduler: a thread that consumes the packets amdkfd writes to
- * the HIQ. It executes run lists as far as to know which queues are mapped,
+ * The hardware scheduler: what it does with the packets that come in by the HIQ
+ * (hiq.c). It executes run lists as far as to know which queues are mapped,
  * takes a settable time for an unmap, and can be told to hang.
  *
  * An oversubscribed run list ends in a jump to itself. All its queues count as
@@ -9,7 +9,6 @@
  */
 
 #include <linux/delay.h>
-#include <linux/kthread.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
 #include "sim.h"
@@ -31,12 +30,31 @@ static bool hang;
 module_param(hang, bool, 0644);
 MODULE_PARM_DESC(hang, "Do not answer QUERY_STATUS, nor any packet to MES");
 
+/* What no documentation tells, and the driver has to find out. */
+static bool puts_back;
+module_param(puts_back, bool, 0644);
+MODULE_PARM_DESC(puts_back, "What is unmapped by PASID is mapped again from the run list");
+
+/* How many GPUs are in the middle of an unmap. A test that looks at the state of
+ * one of them would wait for its end.
+ */
+static atomic_t gpus_at_unmap = ATOMIC_INIT(0);
+
+static int get_gpus_at_unmap(char *buffer, const struct kernel_param *kp)
+{
+	return sysfs_emit(buffer, "%d\n", atomic_read(&gpus_at_unmap));
+}
+
+static const struct kernel_param_ops gpus_at_unmap_ops = {
+	.get = get_gpus_at_unmap,
+};
+module_param_cb(gpus_at_unmap, &gpus_at_unmap_ops, NULL, 0444);
+
 #define PM4_TYPE(header)	((header) >> 30)
 #define PM4_COUNT(header)	(((header) >> 16) & 0x3fff)
 #define PM4_OPCODE(header)	(((header) >> 8) & 0xff)
-#define PM4_MAX_DWORDS		64
 
-static u32 packet_dwords(u32 header)
+u32 sim_packet_dwords(u32 header)
 {
 	if (PM4_TYPE(header) != 3 || PM4_COUNT(header) == 0x3fff)
 		return 1;
@@ -56,56 +74,66 @@ void sim_wait_for_unmap(struct sim_gpu *gpu)
 {
 	ktime_t start = ktime_get();
 
+	atomic_inc(&gpus_at_unmap);
 	while (READ_ONCE(slow_gpu) < 0 || READ_ONCE(slow_gpu) == gpu->index) {
 		s64 left = READ_ONCE(unmap_delay_us) - ktime_us_delta(ktime_get(), start);
 
 		if (left <= 0)
-			return;
+			break;
 		left = min_t(s64, left, 1000);
 		usleep_range(left, left + 50);
 	}
+	atomic_dec(&gpus_at_unmap);
 }
 
 /* Called with state_lock held: the firmware gives up on a queue that does not
- * save its waves, goes on, and notes the doorbell in the MQD of the HIQ.
+ * save its waves, goes on, and notes the doorbell in the MQD of the HIQ. It does
+ * so each time it is asked, until the queue is reset.
  */
-static void note_stuck_queue(struct sim_gpu *gpu)
+static bool note_stuck_queue(struct sim_gpu *gpu, const struct sim_mapped_queue *queue)
+{
+	if (!gpu->stuck_doorbell || queue->doorbell != gpu->stuck_doorbell)
+		return false;
+
+	gpu->hiq.mqd->queue_doorbell_id0 = gpu->stuck_doorbell;
+
+	return true;
+}
+
+/* What the registers of a hardware slot say: the ring of the queue that is in it.
+ * After an unmap of everybody that is only one that was not to be had out.
+ */
+u64 sim_ring_in_slot(struct sim_gpu *gpu, unsigned int slot)
 {
 	unsigned int i;
+	u64 ring = 0;
 
-	for (i = 0; gpu->stuck_doorbell && i < gpu->num_mapped; i++) {
-		if (gpu->mapped[i].doorbell != gpu->stuck_doorbell)
-			continue;
-		gpu->stuck_pq = gpu->mapped[i].pq;
-		gpu->hiq.mqd->queue_doorbell_id0 = gpu->stuck_doorbell;
+	mutex_lock(&gpu->state_lock);
+	if (gpu->stuck_pq)
+		ring = slot ? 0 : gpu->stuck_pq;
+	else
+		for (i = 0; i < gpu->num_mapped && !ring; i++)
+			if (!gpu->mapped[i].engine && !slot--)
+				ring = gpu->mapped[i].pq;
+	mutex_unlock(&gpu->state_lock);
+
+	return ring;
+}
+
+/* Only one that is stuck is ever reset. */
+u64 sim_reset_slot(struct sim_gpu *gpu, unsigned int slot)
+{
+	u64 ring = 0;
+
+	mutex_lock(&gpu->state_lock);
+	if (!slot) {
+		ring = gpu->stuck_pq;
+		gpu->stuck_pq = 0;
 		gpu->stuck_doorbell = 0;
 	}
-}
-
-/* What the registers of a hardware slot say: the ring of a queue that is there
- * when nothing should be.
- */
-u64 sim_stuck_queue(struct sim_gpu *gpu)
-{
-	u64 pq;
-
-	mutex_lock(&gpu->state_lock);
-	pq = gpu->stuck_pq;
 	mutex_unlock(&gpu->state_lock);
 
-	return pq;
-}
-
-u64 sim_reset_stuck_queue(struct sim_gpu *gpu)
-{
-	u64 pq;
-
-	mutex_lock(&gpu->state_lock);
-	pq = gpu->stuck_pq;
-	gpu->stuck_pq = 0;
-	mutex_unlock(&gpu->state_lock);
-
-	return pq;
+	return ring;
 }
 
 /* Called with state_lock held. NULL if there are too many. */
@@ -122,7 +150,7 @@ struct sim_mapped_queue *sim_new_mapped_queue(struct sim_gpu *gpu)
 	return queue;
 }
 
-static u64 ring_address(const struct v9_mqd *m)
+u64 sim_ring_address(const struct v9_mqd *m)
 {
 	return ((u64)m->cp_hqd_pq_base_hi << 40) | ((u64)m->cp_hqd_pq_base_lo << 8);
 }
@@ -148,7 +176,7 @@ static u32 count_xccs(struct sim_gpu *gpu, u64 mqd_addr)
 	for (xcc = 0; xcc < gpu->model->xccs; xcc++) {
 		m = (const void *)first + (u64)xcc * first->cp_mqd_stride_size;
 		if ((gpu->hiq.xccs & BIT(xcc)) &&
-		    ring_address(m) == ring_address(first) &&
+		    sim_ring_address(m) == sim_ring_address(first) &&
 		    save_address(m) == save_address(first) +
 				       (u64)xcc * first->cp_hqd_ctx_save_size)
 			count++;
@@ -171,7 +199,7 @@ static void map_queue(struct sim_gpu *gpu, u32 pasid,
 	queue->engine = packet->bitfields2.engine_sel;
 	queue->xccs = queue->engine ? 1 : count_xccs(gpu, mqd_addr);
 	if (!queue->engine && sim_gpu_to_cpu(gpu, mqd_addr))
-		queue->pq = ring_address(sim_gpu_to_cpu(gpu, mqd_addr));
+		queue->pq = sim_ring_address(sim_gpu_to_cpu(gpu, mqd_addr));
 	sim_aql_map(gpu, queue, mqd_addr);
 }
 
@@ -191,8 +219,9 @@ static void execute_run_list(struct sim_gpu *gpu,
 		gpu->counters.unknown++;
 	gpu->num_mapped = 0;
 	gpu->counters.run_processes = 0;
+	gpu->oversubscribed = false;
 	while (left) {
-		u32 dwords = packet_dwords(*ib);
+		u32 dwords = sim_packet_dwords(*ib);
 
 		if (WARN_ON_ONCE(dwords > left))
 			return;
@@ -206,6 +235,7 @@ static void execute_run_list(struct sim_gpu *gpu,
 			map_queue(gpu, pasid, (struct pm4_mes_map_queues *)ib);
 			break;
 		case IT_RUN_LIST:
+			gpu->oversubscribed = true;
 			return;
 		default:
 			gpu->counters.unknown++;
@@ -229,9 +259,32 @@ static void answer_query(struct sim_gpu *gpu,
 	WRITE_ONCE(*fence, ((u64)packet->data_hi << 32) | packet->data_lo);
 }
 
-/* Action and filter are those the driver uses without a debugger's reset: all
- * queues, or those of a process, are preempted.
+static void unmap_everybody(struct sim_gpu *gpu)
+{
+	unsigned int i;
+
+	for (i = 0; i < gpu->num_mapped; i++)
+		if (note_stuck_queue(gpu, &gpu->mapped[i]))
+			gpu->stuck_pq = gpu->mapped[i].pq;
+	gpu->num_mapped = 0;
+}
+
+/* An oversubscribed run list is gone through again and again: who is unmapped is
+ * mapped in its turn. So it is if the firmware puts back what its list has.
  */
+static void unmap_process(struct sim_gpu *gpu, u32 pasid)
+{
+	bool stays = puts_back || gpu->oversubscribed;
+	unsigned int i, left = 0;
+
+	for (i = 0; i < gpu->num_mapped; i++)
+		if (gpu->mapped[i].pasid != pasid ||
+		    note_stuck_queue(gpu, &gpu->mapped[i]) || stays)
+			gpu->mapped[left++] = gpu->mapped[i];
+	gpu->num_mapped = left;
+}
+
+/* The driver resets nothing in this way unless a debugger asks for it. */
 static void unmap_queues(struct sim_gpu *gpu, const struct pm4_mes_unmap_queues *packet)
 {
 	if (packet->bitfields2.action != action__mes_unmap_queues__preempt_queues) {
@@ -240,20 +293,26 @@ static void unmap_queues(struct sim_gpu *gpu, const struct pm4_mes_unmap_queues 
 	}
 
 	switch (packet->bitfields2.queue_sel) {
+	case queue_sel__mes_unmap_queues__perform_request_on_pasid_queues:
+		gpu->counters.unmap_pasid++;
+		unmap_process(gpu, packet->bitfields3a.pasid);
+		break;
 	case queue_sel__mes_unmap_queues__unmap_all_queues:
 		gpu->counters.unmap_all++;
 		fallthrough;
 	case queue_sel__mes_unmap_queues__unmap_all_non_static_queues:
-		note_stuck_queue(gpu);
-		gpu->num_mapped = 0;
+		unmap_everybody(gpu);
 		break;
 	default:
 		gpu->counters.unknown++;
 	}
 }
 
-static void execute_packet(struct sim_gpu *gpu, const u32 *packet)
+void sim_execute_packet(struct sim_gpu *gpu, const u32 *packet)
 {
+	if (PM4_TYPE(*packet) != 3)
+		return;
+
 	mutex_lock(&gpu->state_lock);
 	switch (PM4_OPCODE(*packet)) {
 	case IT_SET_RESOURCES:
@@ -285,130 +344,4 @@ static void execute_packet(struct sim_gpu *gpu, const u32 *packet)
 
 	if (PM4_OPCODE(*packet) == IT_UNMAP_QUEUES)
 		sim_wait_for_unmap(gpu);
-}
-
-/* A packet may wrap around the end of the ring: copy it out first. */
-static void consume_packet(struct sim_gpu *gpu)
-{
-	struct sim_hiq *hiq = &gpu->hiq;
-	u32 packet[PM4_MAX_DWORDS];
-	u32 header = hiq->ring[hiq->rptr % hiq->ring_dwords];
-	u32 i, dwords = packet_dwords(header);
-
-	for (i = 0; i < min_t(u32, dwords, PM4_MAX_DWORDS); i++)
-		packet[i] = hiq->ring[(hiq->rptr + i) % hiq->ring_dwords];
-
-	if (PM4_TYPE(header) == 3)
-		execute_packet(gpu, packet);
-
-	WRITE_ONCE(hiq->rptr, hiq->rptr + dwords);
-	WRITE_ONCE(*hiq->rptr_report, (u32)(hiq->rptr % hiq->ring_dwords));
-}
-
-static int sim_hiq_thread(void *data)
-{
-	struct sim_gpu *gpu = data;
-	struct sim_hiq *hiq = &gpu->hiq;
-
-	while (!kthread_should_stop()) {
-		if (READ_ONCE(*hiq->wptr) == hiq->rptr) {
-			mutex_lock(&gpu->state_lock);
-			sim_aql_step(gpu);
-			mutex_unlock(&gpu->state_lock);
-			usleep_range(50, 100);
-			continue;
-		}
-		/* Pairs with the barrier before amdkfd rings the doorbell. */
-		smp_rmb();
-		consume_packet(gpu);
-	}
-
-	return 0;
-}
-
-bool sim_firmware_idle(struct sim_gpu *gpu)
-{
-	struct sim_hiq *hiq = &gpu->hiq;
-
-	return !hiq->thread || READ_ONCE(*hiq->wptr) == READ_ONCE(hiq->rptr);
-}
-
-static int start_hiq(struct sim_gpu *gpu, const struct v9_mqd *m)
-{
-	struct sim_hiq *hiq = &gpu->hiq;
-	struct task_struct *thread;
-
-	hiq->ring = sim_gpu_to_cpu(gpu, ring_address(m));
-	hiq->ring_dwords = 2u << (m->cp_hqd_pq_control & 0x3f);
-	hiq->rptr_report = sim_gpu_to_cpu(gpu,
-			((u64)m->cp_hqd_pq_rptr_report_addr_hi << 32) |
-			m->cp_hqd_pq_rptr_report_addr_lo);
-	hiq->wptr = sim_gpu_to_cpu(gpu,
-			((u64)m->cp_hqd_pq_wptr_poll_addr_hi << 32) |
-			m->cp_hqd_pq_wptr_poll_addr_lo);
-	hiq->rptr = 0;
-	hiq->mqd = (struct v9_mqd *)m;
-	if (!hiq->ring || !hiq->rptr_report || !hiq->wptr)
-		return -EINVAL;
-
-	thread = kthread_run(sim_hiq_thread, gpu, "kfd_sim/%d", gpu->index);
-	if (IS_ERR(thread))
-		return PTR_ERR(thread);
-	hiq->thread = thread;
-
-	return 0;
-}
-
-static int join_hiq(struct sim_gpu *gpu, const struct v9_mqd *m)
-{
-	if (!gpu->hiq.thread || sim_gpu_to_cpu(gpu, ring_address(m)) != gpu->hiq.ring)
-		return -EINVAL;
-
-	return 0;
-}
-
-int sim_hiq_load(struct amdgpu_device *adev, void *mqd, u32 pipe_id,
-		 u32 queue_id, u32 doorbell_off, u32 inst)
-{
-	struct sim_gpu *gpu = to_sim_gpu(adev);
-	int r;
-
-	if (gpu->hiq.xccs & BIT(inst))
-		return -EBUSY;
-
-	r = inst ? join_hiq(gpu, mqd) : start_hiq(gpu, mqd);
-	if (!r)
-		gpu->hiq.xccs |= BIT(inst);
-
-	return r;
-}
-
-static void stop_hiq(struct sim_hiq *hiq)
-{
-	if (hiq->thread)
-		kthread_stop(hiq->thread);
-	hiq->thread = NULL;
-}
-
-int amdgpu_amdkfd_unmap_hiq(struct amdgpu_device *adev, u32 doorbell_off, u32 inst)
-{
-	struct sim_hiq *hiq = &to_sim_gpu(adev)->hiq;
-
-	hiq->xccs &= ~BIT(inst);
-	if (!inst)
-		stop_hiq(hiq);
-
-	return 0;
-}
-
-/* A reset: nothing is mapped, and the kernel's queue has to be loaded again. */
-void sim_firmware_stop(struct sim_gpu *gpu)
-{
-	stop_hiq(&gpu->hiq);
-	gpu->hiq.xccs = 0;
-	mutex_lock(&gpu->state_lock);
-	gpu->num_mapped = 0;
-	gpu->stuck_doorbell = 0;
-	gpu->stuck_pq = 0;
-	mutex_unlock(&gpu->state_lock);
 }

@@ -5,7 +5,7 @@
  *
  * What amdkfd does (queues, processes, locks, flags, packets) is real. What it
  * tells the hardware ends in firmware.c, which executes the packets of the
- * kernel's queue (HIQ), or in mes.c, as far as a scheduler is concerned: it
+ * kernel's queue (HIQ, hiq.c), or in mes.c, as far as a scheduler is concerned: it
  * knows which queues are mapped, and takes packets off them. No wave and no
  * shader runs.
  */
@@ -52,6 +52,7 @@ struct sim_counters {
 	u64 run_list;
 	u64 unmap_queues;
 	u64 unmap_all;		/* of those: static queues, too */
+	u64 unmap_pasid;	/* of those: of a process */
 	u64 query_status;
 	u64 write_data;
 	u64 add_queue;		/* MES */
@@ -124,7 +125,11 @@ struct sim_gpu {
 	struct sim_mapped_queue *mapped;
 	unsigned int num_mapped;
 
-	/* A queue that does not save its waves: its doorbell, until it is reset */
+	bool oversubscribed;	/* the run list */
+
+	/* A queue that does not save its waves: its doorbell, until it is reset,
+	 * and its ring, once all others are out of their slots
+	 */
 	u32 stuck_doorbell;
 	u64 stuck_pq;
 };
@@ -147,6 +152,7 @@ static inline struct sim_gpu *to_sim_gpu(struct amdgpu_device *adev)
 
 extern struct sim_gpu *sim_gpus[SIM_MAX_GPUS];
 extern int sim_num_gpus;
+extern bool sim_hive;	/* all share the reset domain of the first */
 
 /* memory.c */
 int sim_memory_init(struct sim_gpu *gpu);
@@ -165,15 +171,20 @@ void sim_aql_map(struct sim_gpu *gpu, struct sim_mapped_queue *queue, u64 mqd_ad
 void sim_aql_step(struct sim_gpu *gpu);
 
 /* firmware.c */
+u32 sim_packet_dwords(u32 header);
+void sim_execute_packet(struct sim_gpu *gpu, const u32 *packet);
+bool sim_firmware_hangs(void);
+void sim_wait_for_unmap(struct sim_gpu *gpu);
+u64 sim_ring_in_slot(struct sim_gpu *gpu, unsigned int slot);
+u64 sim_reset_slot(struct sim_gpu *gpu, unsigned int slot);
+u64 sim_ring_address(const struct v9_mqd *m);
+struct sim_mapped_queue *sim_new_mapped_queue(struct sim_gpu *gpu);
+
+/* hiq.c */
 int sim_hiq_load(struct amdgpu_device *adev, void *mqd, u32 pipe_id,
 		 u32 queue_id, u32 doorbell_off, u32 inst);
 bool sim_firmware_idle(struct sim_gpu *gpu);
 void sim_firmware_stop(struct sim_gpu *gpu);
-bool sim_firmware_hangs(void);
-void sim_wait_for_unmap(struct sim_gpu *gpu);
-u64 sim_stuck_queue(struct sim_gpu *gpu);
-u64 sim_reset_stuck_queue(struct sim_gpu *gpu);
-struct sim_mapped_queue *sim_new_mapped_queue(struct sim_gpu *gpu);
 
 /* mes.c */
 int sim_mes_init(struct sim_gpu *gpu);

@@ -1,6 +1,9 @@
 // Many random operations, each followed by a comparison of driver, scheduler and a model
-// that fits on one screen: a queue runs iff nobody holds it or its process on its GPU, the process
-// is not evicted, and its percentage is not 0.
+// that fits on one screen: a queue runs iff nobody holds it or its process on its GPU, no debugger
+// has suspended it, the process is not evicted, its percentage is not 0, and it has a slot. Slots can
+// be scarce for compute queues of processes that the lease of a reservation has made low; which of
+// them run is not told, but how many.
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -14,11 +17,13 @@
 namespace {
 
 constexpr int num_processes = 3, num_leases = 3, max_queues = 5;
-constexpr unsigned num_gpus = 2;
+constexpr unsigned num_gpus = 2, num_slots = 8;
 
 struct ModelQueue {
   unsigned gpu;
+  bool compute = true;
   bool on = true;  // percentage
+  bool suspended = false;
   std::set<int> holders;
 };
 
@@ -26,10 +31,16 @@ struct ModelProcess {
   std::unique_ptr<Peer> peer = std::make_unique<Peer>();
   int evictions = 0;
   std::array<std::set<int>, num_gpus> holders;
+  std::set<int> made_low;  // the leases that have
   std::map<int, ModelQueue> queues;
   bool runs(const ModelQueue& q) const {
-    return q.on && evictions == 0 && q.holders.empty() && holders[q.gpu].empty();
+    return q.on && evictions == 0 && !q.suspended && q.holders.empty() && holders[q.gpu].empty();
   }
+};
+
+struct ModelReservation {  // of a GPU
+  int lease = -1;
+  unsigned slots = 0;
 };
 
 std::string text(const std::set<QueueName>& queues) {
@@ -47,7 +58,7 @@ int number(const char* variable, int otherwise) {
 class World {
  public:
   explicit World(unsigned seed) : random_(seed) {
-    for (auto& p : processes_) p = std::make_unique<ModelProcess>();
+    for (unsigned i = 0; i < num_processes; i++) make_process(i);
     for (auto& l : leases_) l = std::make_unique<Lease>();
   }
   ~World() {
@@ -70,26 +81,43 @@ class World {
   int call(ModelProcess& p, int lease, uint32_t queue, bool stop);
   void hold_or_release(ModelProcess& p, int lease, int queue, bool stop);
   void hold_or_release_all(ModelProcess& p, int lease, bool stop);
+  void make_process(unsigned index);
   void end_lease(int lease);
+  void suspend_or_resume(ModelProcess& p, int queue);
+  void make_low_or_normal(ModelProcess& p, int lease);
+  void reserve(int lease);
+  void compare_gpu(unsigned gpu);
   void replace_process(unsigned index);
 
   std::mt19937 random_;
   std::string last_;
   std::array<std::unique_ptr<ModelProcess>, num_processes> processes_;
   std::array<std::unique_ptr<Lease>, num_leases> leases_;
+  std::array<ModelReservation, num_gpus> reservations_;
 };
+
+// The first of them is debugged, by itself.
+void World::make_process(unsigned index) {
+  processes_[index] = std::make_unique<ModelProcess>();
+  if (index == 0)
+    CHECK_EQ(processes_[index]->peer->enable_debugging(), 0);
+}
 
 void World::create(ModelProcess& p) {
   if (p.queues.size() >= max_queues)
     return;
   unsigned gpu = pick(num_gpus);
-  int queue = p.peer->create_queue(gpu, pick(16), pick(4) == 0 ? 1 : 2);
+  const bool compute = pick(4) != 0;
+  int queue = p.peer->create_queue(gpu, pick(16), compute ? 2 : 1);
   CHECK(queue >= 0);
   CHECK_EQ(p.queues.count(queue), size_t{0});
   p.queues[queue].gpu = gpu;
+  p.queues[queue].compute = compute;
 }
 
 void World::destroy(ModelProcess& p, int queue) {
+  if (p.queues.at(queue).suspended)
+    return;  // it would wait for the debugger
   CHECK_EQ(p.peer->destroy_queue(queue), 0);
   p.queues.erase(queue);
 }
@@ -150,21 +178,59 @@ void World::end_lease(int lease) {
   for (auto& p : processes_) {
     for (auto& holders : p->holders) holders.erase(lease);
     for (auto& [id, q] : p->queues) q.holders.erase(lease);
+    p->made_low.erase(lease);
   }
+  for (ModelReservation& r : reservations_)
+    if (r.lease == lease)
+      r = {};
+}
+
+void World::suspend_or_resume(ModelProcess& p, int queue) {
+  ModelQueue& q = p.queues.at(queue);
+  if (&p != processes_[0].get())
+    return;
+  CHECK_EQ(q.suspended ? p.peer->resume(queue) : p.peer->suspend(queue), 1);
+  q.suspended = !q.suspended;
+}
+
+void World::make_low_or_normal(ModelProcess& p, int lease) {
+  const bool low = p.made_low.count(lease) == 0;
+  const kfd_preempt_entry all = entry(p.peer->pid(), all_queues);
+  CHECK_EQ(low ? make_low(*leases_[lease], all) : make_normal(*leases_[lease], all), 0);
+  if (low)
+    p.made_low.insert(lease);
+  else
+    p.made_low.erase(lease);
+}
+
+void World::reserve(int lease) {
+  const unsigned gpu = pick(num_gpus);
+  kfd_ioctl_slot_reservation_args args = {};
+  args.lease_fd = *leases_[lease];
+  args.gpu_id = gpus()[gpu].id;
+  args.reserved_slots = pick(num_slots);
+  args.rotate_ms = 60000;
+  ModelReservation& r = reservations_[gpu];
+  const bool others = r.lease >= 0 && r.lease != lease;
+  CHECK_EQ(self().ioctl(AMDKFD_IOC_SET_SLOT_RESERVATION, &args), others ? -EBUSY : 0);
+  if (!others)
+    r = args.reserved_slots == 0 ? ModelReservation() : ModelReservation{lease, args.reserved_slots};
 }
 
 void World::replace_process(unsigned index) {
   if (processes_[index]->evictions > 0)
     return;
-  processes_[index] = std::make_unique<ModelProcess>();
+  processes_[index].reset();
   // The driver destroys the queues of the dead in the background; until then it counts them, but
   // no longer lists them: they have no pid any more.
   for (unsigned gpu = 0; gpu < num_gpus; gpu++) {
     uint32_t left = 0;
     for (auto& p : processes_)
-      for (auto& [id, q] : p->queues) left += q.gpu == gpu;
+      if (p != nullptr)
+        for (auto& [id, q] : p->queues) left += q.gpu == gpu;
     wait_until([&] { return status(gpu).args.total_queues == left; }, "queues of the dead stay");
   }
+  make_process(index);
 }
 
 void World::step() {
@@ -197,9 +263,13 @@ void World::step() {
   }
   if (op < 51)
     return replace_process(index);
+  if (op < 54 && !has_mes())
+    return op < 52 ? reserve(lease) : make_low_or_normal(p, lease);
   if (queue < 0)
     return;
-  if (op < 58)
+  if (op < 56)
+    return suspend_or_resume(p, queue);
+  if (op < 60)
     return destroy(p, queue);
   if (op < 64) {
     ModelQueue& q = p.queues.at(queue);
@@ -211,27 +281,44 @@ void World::step() {
 }
 
 void World::compare() {
-  for (unsigned gpu = 0; gpu < num_gpus; gpu++) {
-    Status s = status(gpu);
-    std::set<QueueName> should_run;
-    for (auto& p : processes_) {
-      for (auto& [id, q] : p->queues) {
-        if (q.gpu != gpu)
-          continue;
-        const kfd_queue_status* listed = s.find(p->peer->pid(), id);
-        CHECK(listed != nullptr);
-        CHECK_EQ((listed->flags & KFD_QUEUE_STATUS_ACTIVE) != 0, p->runs(q));
-        CHECK_EQ(listed->num_holds, q.holders.size() + p->holders[gpu].size());
-        if (p->runs(q))
-          should_run.insert({p->peer->pid(), id});
+  for (unsigned gpu = 0; gpu < num_gpus; gpu++) compare_gpu(gpu);
+}
+
+void World::compare_gpu(unsigned gpu) {
+  const ModelReservation& reservation = reservations_[gpu];
+  const Status s = status(gpu);
+  std::set<QueueName> should_run;
+  unsigned low = 0, low_that_run = 0, waiting = 0;
+  for (auto& p : processes_) {
+    for (auto& [id, q] : p->queues) {
+      if (q.gpu != gpu)
+        continue;
+      const kfd_queue_status* listed = s.find(p->peer->pid(), id);
+      CHECK(listed != nullptr);
+      const bool active = (listed->flags & KFD_QUEUE_STATUS_ACTIVE) != 0;
+      const bool is_low = q.compute && p->made_low.count(reservation.lease) != 0;
+      CHECK_EQ((listed->flags & KFD_QUEUE_STATUS_LOW) != 0, is_low);
+      CHECK_EQ(listed->num_holds, q.holders.size() + p->holders[gpu].size());
+      const bool waits = (listed->flags & KFD_QUEUE_STATUS_WAITING) != 0;
+      waiting += waits;
+      if (is_low && p->runs(q)) {
+        low++;
+        low_that_run += active;
+        CHECK_EQ(waits, !active);
+      } else {
+        CHECK_EQ(active, p->runs(q));
       }
+      if (active)
+        should_run.insert({p->peer->pid(), id});
     }
-    if (std::set<QueueName> mapped = mapped_queues(gpu); mapped != should_run)
-      throw Failed("GPU " + std::to_string(gpu) + " runs" + text(mapped) + ", not" +
-                   text(should_run));
-    CHECK_EQ(s.args.active_queues, should_run.size());
-    CHECK_EQ(complaint(gpu), std::string());
   }
+  CHECK_EQ(low_that_run, std::min(low, num_slots - reservation.slots));
+  CHECK_EQ(s.args.waiting_queues, waiting);
+  if (std::set<QueueName> mapped = mapped_queues(gpu); mapped != should_run)
+    throw Failed("GPU " + std::to_string(gpu) + " runs" + text(mapped) + ", not" +
+                 text(should_run));
+  CHECK_EQ(s.args.active_queues, should_run.size());
+  CHECK_EQ(complaint(gpu), std::string());
 }
 
 }  // namespace

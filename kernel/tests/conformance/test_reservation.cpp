@@ -19,6 +19,20 @@ void make_all_low(int lease, const Peer& peer) {
   CHECK_EQ(make_low(lease, entry(peer.pid(), all_queues)), 0);
 }
 
+// Each of them has run at some time, never more than so many at once.
+void wait_for_turns(const Peer& low, const std::set<int>& queues, uint32_t slots) {
+  std::set<int> have_run;
+  for (int i = 0; i < 5000 && have_run != queues; i++) {
+    const Status s = status();
+    CHECK(s.args.active_compute_queues <= slots);
+    for (int q : queues)
+      if ((s.find(low.pid(), q)->flags & KFD_QUEUE_STATUS_ACTIVE) != 0)
+        have_run.insert(q);
+    usleep(5000);
+  }
+  CHECK(have_run == queues);
+}
+
 }  // namespace
 
 TEST(a_reservation_refuses_bad_arguments) {
@@ -186,18 +200,22 @@ TEST(waiting_queues_get_their_turn) {
   Peer low;
   Lease lease;
   make_all_low(lease, low);
-  std::set<int> queues, have_run;
+  std::set<int> queues;
   for (int i = 0; i < 5; i++) queues.insert(low.create_queue(0, 0));
   CHECK_EQ(reserve(lease, 6, 20), 0);
-  for (int i = 0; i < 5000 && have_run != queues; i++) {
-    Status s = status();
-    CHECK(s.args.active_compute_queues <= 2);
-    for (int q : queues)
-      if (s.find(low.pid(), q)->flags & KFD_QUEUE_STATUS_ACTIVE)
-        have_run.insert(q);
-    usleep(5000);
-  }
-  CHECK(have_run == queues);
+  wait_for_turns(low, queues, 2);
+}
+
+TEST(a_new_time_between_turns_counts_at_once) {
+  needs_run_lists();
+  Peer low;
+  Lease lease;
+  make_all_low(lease, low);
+  std::set<int> queues;
+  for (int i = 0; i < 3; i++) queues.insert(low.create_queue(0, 0));
+  CHECK_EQ(reserve(lease, 6, 600000), 0);
+  CHECK_EQ(reserve(lease, 6, 20), 0);
+  wait_for_turns(low, queues, 2);
 }
 
 TEST(a_reservation_ends_with_its_lease) {

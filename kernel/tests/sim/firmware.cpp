@@ -38,7 +38,7 @@ FirmwareState firmware_state(unsigned gpu) {
       in >> state.gpu_id >> word >> value >> word >> p.run_list >> word >> p.unmap >> word >>
           p.query >> word >> p.write >> word >> p.unknown >> word >> p.reset >> word >> p.add >>
           word >> p.remove >> word >> state.processes >> word >> state.grace >> word >>
-          state.grace_before >> word >> p.unmap_all;
+          state.grace_before >> word >> p.unmap_all >> word >> p.unmap_pasid;
     } else {
       in >> value >> word >> value >> word >> doorbell >> word >> value;
       MappedQueue& queue = state.mapped[doorbell];
@@ -58,7 +58,8 @@ FirmwarePackets FirmwareCount::since(unsigned gpu) const {
   FirmwarePackets was = before_.at(gpu).packets, is = firmware_state(gpu).packets;
   return {is.run_list - was.run_list, is.unmap - was.unmap,     is.query - was.query,
           is.write - was.write,       is.unknown - was.unknown, is.reset - was.reset,
-          is.add - was.add,           is.remove - was.remove,   is.unmap_all - was.unmap_all};
+          is.add - was.add,           is.remove - was.remove,   is.unmap_all - was.unmap_all,
+          is.unmap_pasid - was.unmap_pasid};
 }
 
 int write_control(const std::string& name, const std::string& text) {

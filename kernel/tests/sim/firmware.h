@@ -10,6 +10,7 @@ struct FirmwarePackets {
   uint64_t run_list = 0, unmap = 0, query = 0, write = 0, unknown = 0, reset = 0;
   uint64_t add = 0, remove = 0;  // MES
   uint64_t unmap_all = 0;        // of the unmaps: of static queues, too
+  uint64_t unmap_pasid = 0;      // of the unmaps: of one process alone
 };
 
 struct MappedQueue {

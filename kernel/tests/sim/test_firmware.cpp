@@ -28,6 +28,10 @@ TEST(a_call_sends_an_unmap_a_query_and_a_run_list_and_nothing_else) {
   CHECK_EQ(count.since().query, 1u);
   CHECK_EQ(count.since().run_list, 1u);
   CHECK_EQ(count.since().write, 0u);
+  CHECK_EQ(count.since().unknown, 0u);
+  // Static queues stay, and nobody is picked out.
+  CHECK_EQ(count.since().unmap_all, 0u);
+  CHECK_EQ(count.since().unmap_pasid, 0u);
 }
 
 TEST(a_grace_period_is_set_and_taken_back) {
@@ -38,6 +42,7 @@ TEST(a_grace_period_is_set_and_taken_back) {
   FirmwareCount count;
   CHECK_EQ(hold(self(), lease, entry(peer.pid(), queue), 0, KFD_PREEMPT_MAX_GRACE_PERIOD), 0);
   CHECK_EQ(count.since().write, 2u);
+  CHECK_EQ(firmware_state(0).grace_before, 255u);
   CHECK_EQ(firmware_state(0).grace, 0x1234u);  // what the register had before
 }
 

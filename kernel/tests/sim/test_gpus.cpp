@@ -85,6 +85,34 @@ TEST(an_error_on_one_gpu_is_the_status_and_the_others_follow) {
   CHECK(!runs(victim.peer.pid(), victim.first));
 }
 
+// Somebody else has the lock of resets on one GPU (-EIO), the other is busy (-ETIME).
+TEST(of_errors_on_several_gpus_that_of_the_first_is_the_status) {
+  needs_run_lists();
+  Victim victim;
+  Lease lease;
+  for (const int stuck_gpu : {1, 0}) {
+    const std::string no_reset = "no_reset" + std::to_string(1 - stuck_gpu);
+    StuckGpu stuck(stuck_gpu);
+    CHECK_EQ(write_control(no_reset, "1"), 0);
+    const int status = hold(self(), lease, victim.all(), 20);
+    CHECK_EQ(write_control(no_reset, "0"), 0);
+    CHECK_EQ(status, stuck_gpu == 1 ? -EIO : -ETIME);
+    stuck.end();
+    CHECK_EQ(release(self(), lease, victim.all()), 0);
+  }
+}
+
+TEST(a_change_on_one_gpu_is_a_change) {
+  Victim victim;
+  Lease lease;
+  for (const unsigned gpu : {0u, 1u}) {
+    CHECK_EQ(hold(self(), lease, entry(victim.peer.pid(), all_queues, gpus()[gpu].id)), 0);
+    CHECK_EQ(hold(self(), lease, victim.all()), 0);
+    CHECK_EQ(hold(self(), lease, victim.all()), KFD_PREEMPT_UNCHANGED);
+    CHECK_EQ(release(self(), lease, victim.all()), 0);
+  }
+}
+
 TEST(who_waits_for_a_gpu_can_be_killed_and_leaves_nothing_behind) {
   Victim victim;
   StuckGpu stuck;
