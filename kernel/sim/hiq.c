@@ -6,6 +6,7 @@
 
 #include <linux/delay.h>
 #include <linux/kthread.h>
+#include <linux/sched.h>
 #include "sim.h"
 #include "kfd_priv.h"
 #include "v9_structs.h"
@@ -78,6 +79,10 @@ static int start_hiq(struct sim_gpu *gpu, const struct v9_mqd *m)
 	thread = kthread_run(sim_hiq_thread, gpu, "kfd_sim/%d", gpu->index);
 	if (IS_ERR(thread))
 		return PTR_ERR(thread);
+	/* Firmware has a processor of its own: those who wait for it in a loop, at
+	 * the priority of a work item, must not keep it from its work.
+	 */
+	set_user_nice(thread, MIN_NICE);
 	hiq->thread = thread;
 
 	return 0;

@@ -44,7 +44,7 @@ bool read_gpu(const std::string& node, Gpu& gpu) {
 const std::vector<Gpu>& gpus() {
   static const std::vector<Gpu> found = [] {
     std::vector<Gpu> list;
-    for (int node = 0; node < 8; node++) {
+    for (int node = 0; node < 16; node++) {
       Gpu gpu;
       if (read_gpu("/sys/class/kfd/kfd/topology/nodes/" + std::to_string(node), gpu))
         list.push_back(gpu);

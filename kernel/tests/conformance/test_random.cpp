@@ -1,8 +1,8 @@
 // Many random operations, each followed by a comparison of driver, scheduler and a model
 // that fits on one screen: a queue runs iff nobody holds it or its process on its GPU, no debugger
-// has suspended it, the process is not evicted, its percentage is not 0, and it has a slot. Slots can
-// be scarce for compute queues of processes that the lease of a reservation has made low; which of
-// them run is not told, but how many.
+// has suspended it, the process is not evicted, its percentage is not 0, and it has a slot. Slots
+// can be scarce for compute queues of processes that the lease of a reservation has made low; which
+// of them run is not told, but how many.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -214,7 +214,8 @@ void World::reserve(int lease) {
   const bool others = r.lease >= 0 && r.lease != lease;
   CHECK_EQ(self().ioctl(AMDKFD_IOC_SET_SLOT_RESERVATION, &args), others ? -EBUSY : 0);
   if (!others)
-    r = args.reserved_slots == 0 ? ModelReservation() : ModelReservation{lease, args.reserved_slots};
+    r = args.reserved_slots == 0 ? ModelReservation()
+                                 : ModelReservation{lease, args.reserved_slots};
 }
 
 void World::replace_process(unsigned index) {

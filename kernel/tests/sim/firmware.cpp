@@ -56,9 +56,15 @@ FirmwareCount::FirmwareCount() {
 
 FirmwarePackets FirmwareCount::since(unsigned gpu) const {
   FirmwarePackets was = before_.at(gpu).packets, is = firmware_state(gpu).packets;
-  return {is.run_list - was.run_list, is.unmap - was.unmap,     is.query - was.query,
-          is.write - was.write,       is.unknown - was.unknown, is.reset - was.reset,
-          is.add - was.add,           is.remove - was.remove,   is.unmap_all - was.unmap_all,
+  return {is.run_list - was.run_list,
+          is.unmap - was.unmap,
+          is.query - was.query,
+          is.write - was.write,
+          is.unknown - was.unknown,
+          is.reset - was.reset,
+          is.add - was.add,
+          is.remove - was.remove,
+          is.unmap_all - was.unmap_all,
           is.unmap_pasid - was.unmap_pasid};
 }
 

@@ -11,6 +11,9 @@ namespace {
 // hanging.
 constexpr uint32_t ample_ms = 30000;
 
+// Enough for a GPU that is free, on a machine that is busy.
+constexpr uint32_t some_ms = 2000;
+
 struct Victim {
   Peer peer;
   int first = peer.create_queue(0, 5), second = peer.create_queue(1, 5);
@@ -77,7 +80,7 @@ TEST(an_error_on_one_gpu_is_the_status_and_the_others_follow) {
   Victim victim;
   Lease lease;
   StuckGpu stuck;
-  CHECK_EQ(hold(self(), lease, victim.all(), 20), -ETIME);
+  CHECK_EQ(hold(self(), lease, victim.all(), some_ms), -ETIME);
   CHECK(!runs(victim.peer.pid(), victim.second, 1));
   stuck.end();
   CHECK(runs(victim.peer.pid(), victim.first));
@@ -94,7 +97,7 @@ TEST(of_errors_on_several_gpus_that_of_the_first_is_the_status) {
     const std::string no_reset = "no_reset" + std::to_string(1 - stuck_gpu);
     StuckGpu stuck(stuck_gpu);
     CHECK_EQ(write_control(no_reset, "1"), 0);
-    const int status = hold(self(), lease, victim.all(), 20);
+    const int status = hold(self(), lease, victim.all(), some_ms);
     CHECK_EQ(write_control(no_reset, "0"), 0);
     CHECK_EQ(status, stuck_gpu == 1 ? -EIO : -ETIME);
     stuck.end();

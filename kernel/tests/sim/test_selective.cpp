@@ -173,10 +173,10 @@ TEST(a_stuck_queue_is_not_looked_for_among_those_that_run) {
   needs_run_lists();
   Selective selective;
   Scene scene;
-  CHECK_EQ(write_control("stuck0", std::to_string(status()
-                                                      .find(scene.first.pid(), scene.queue)
-                                                      ->doorbell_off)),
-           0);
+  CHECK_EQ(
+      write_control("stuck0",
+                    std::to_string(status().find(scene.first.pid(), scene.queue)->doorbell_off)),
+      0);
   CHECK_EQ(hold(self(), scene.lease, entry(scene.first.pid(), all_queues)), -ENOTRECOVERABLE);
   CHECK(runs(scene.online.pid(), scene.important));
   CHECK_EQ(status().find(scene.online.pid(), scene.important)->flags,
@@ -191,8 +191,11 @@ TEST(firmware_that_puts_back_what_was_unmapped_is_found_out) {
   Selective selective(true);
   Scene scene;
   CHECK_EQ(hold(self(), scene.lease, entry(scene.first.pid(), all_queues)), 0);
-  wait_until([&] { return mapped_queues(0).count({scene.first.pid(), scene.queue}) == 0; },
-             "it stays mapped");
+  wait_until(
+      [&] {
+        return mapped_queues(0).count({scene.first.pid(), scene.queue}) == 0;
+      },
+      "it stays mapped");
   CHECK(!is_offered());
   CHECK(is_offered(1));
   CHECK(runs(scene.online.pid(), scene.important));

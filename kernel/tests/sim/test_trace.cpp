@@ -67,8 +67,8 @@ TEST(the_end_of_a_lease_is_traced_on_each_gpu) {
   lease.close_now();
   for (unsigned gpu : {0u, 1u}) {
     CHECK_EQ(trace.count("kfd_hold: " + about(gpu, peer, -1) + " status=0"), 1u);
-    CHECK_EQ(trace.count("kfd_lease_end: gpu=" + std::to_string(gpus()[gpu].id) + " owner=" +
-                         std::to_string(getpid()) + " holds=1 status=0"),
+    CHECK_EQ(trace.count("kfd_lease_end: gpu=" + std::to_string(gpus()[gpu].id) +
+                         " owner=" + std::to_string(getpid()) + " holds=1 status=0"),
              1u);
   }
 }

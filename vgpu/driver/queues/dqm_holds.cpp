@@ -39,10 +39,11 @@ u32 Dqm::holds_on(const Queue& queue) const {
 
 bool Dqm::is_covered(const Queue& queue) const { return holds_on(queue) != 0; }
 
+// Other queues take no slots.
 bool Dqm::is_low(const Queue& queue) const {
-  return std::any_of(holds_.begin(), holds_.end(), [&](const Hold& hold) {
-    return hold.is_low && hold.lease == reservation_owner_ && hold.covers(queue);
-  });
+  return queue.is_compute() && std::any_of(holds_.begin(), holds_.end(), [&](const Hold& hold) {
+           return hold.is_low && hold.lease == reservation_owner_ && hold.covers(queue);
+         });
 }
 
 // From the first held queue of a process to the last one: preempted_ms counts the time in between,

@@ -1,4 +1,4 @@
-// Slot reservation (kernel/patches 0005). The scheduler puts queues into slots as it likes, so
+// Slot reservation (kernel/patches 0006). The scheduler puts queues into slots as it likes, so
 // slots can only be kept free by not handing it too many queues: the compute queues that the lease
 // of the reservation has named low get what is not reserved, the others of them wait and change
 // places with those from time to time.
@@ -27,7 +27,7 @@ void move_first_to_end(std::list<Queue*>& from, std::list<Queue*>& to) {
 
 bool Dqm::competes_for_slots(const Queue& queue) const {
   const bool wants_slot = queue.is_waiting ? queue.wants_slot() : queue.is_active;
-  return wants_slot && reservation_.slots && queue.is_compute() && is_low(queue);
+  return wants_slot && reservation_.slots && is_low(queue);
 }
 
 void Dqm::admit(Queue& queue) {
