@@ -151,3 +151,20 @@ TEST(a_lease_that_is_renewed_keeps_what_it_takes_while_the_old_is_released) {
   CHECK(!runs(victim.peer.pid(), victim.first));
   CHECK(!runs(victim.peer.pid(), victim.second, 1));
 }
+
+// Where the process has no queues nothing waits for the GPU, so that the new hold is there first.
+TEST(a_lease_that_is_renewed_keeps_what_it_has_taken_when_the_old_is_released) {
+  Peer peer;
+  Lease lease(ample_ms);
+  const int queue = peer.create_queue(1, 5);
+  CHECK_EQ(hold(self(), lease, entry(peer.pid(), all_queues)), 0);
+  StuckGpu stuck;
+  CHECK_EQ(lease.renew(1), 0);
+  wait_until([&] { return runs(peer.pid(), queue, 1); }, "it did not expire");
+  CHECK_EQ(lease.renew(), 0);
+  CHECK_EQ(hold(self(), lease, entry(peer.pid(), all_queues), ample_ms), 0);
+  stuck.end();
+  const int later = peer.create_queue(0, 5);
+  usleep(50000);  // for the end of the old to come, if it has not yet
+  CHECK(!runs(peer.pid(), later));
+}
