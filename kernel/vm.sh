@@ -15,8 +15,8 @@
 
 vm_kernel=$kernel_abi-amd64
 # PCI devices that nobody drives: each emulated GPU borrows one.
-vm_devices=
-for _ in 1 2 3 4 5 6; do vm_devices+=' -device pci-testdev'; done
+vm_devices=()
+for _ in 1 2 3 4 5 6; do vm_devices+=(-device pci-testdev); done
 # What the kernel says when it finds a fault of its own: crashes, and the findings of KASAN and
 # lockdep.
 vm_faults='BUG|WARNING|Oops|general protection|refcount_t:|(add|del) corruption|Call Trace|KASAN'
@@ -95,7 +95,7 @@ vm_boot() {
   nice -n 10 timeout --foreground "${TIMEOUT:-600}" qemu-system-x86_64 -accel tcg,thread=multi \
     -smp 2 -cpu max -m 1024 -nographic -no-reboot -nodefaults -monitor none \
     -serial file:"$vm_work/console" -serial file:"$vm_work/results" \
-    $vm_devices -kernel "$1" -initrd "$vm_work/initramfs" \
+    "${vm_devices[@]}" -kernel "$1" -initrd "$vm_work/initramfs" \
     -append 'console=ttyS0 panic=-1 quiet no_timer_check log_buf_len=16M
       rcupdate.rcu_cpu_stall_suppress=1' < /dev/null || true
 }
