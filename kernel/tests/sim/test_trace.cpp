@@ -21,6 +21,9 @@ class Trace {
   Trace() {
     CHECK(mount("none", tracing.c_str(), "tracefs", 0, nullptr) == 0 || errno == EBUSY);
     write_to("trace", "");  // is emptied by that
+    // Names of programs would be learnt from the scheduler, whose code is patched for that while it
+    // runs. Emulated CPUs have been seen not to survive it.
+    write_to("options/record-cmd", "0");
     write_to("events/kfd_preempt/enable", "1");
   }
   ~Trace() { std::ofstream(tracing + "events/kfd_preempt/enable") << "0"; }
