@@ -259,6 +259,13 @@ void Agents::refresh_welcomes() {
   }
 }
 
+void Agents::renew_welcomes() {
+  for (auto& [id, agent] : agents_) {
+    agent.welcome = {};
+    welcome(agent);
+  }
+}
+
 bool Agents::on_queue(Agent& agent, const wire::Header& header, std::span<const u8> message) {
   if (header.kind == Kind::queue_created) {
     const auto created = wire::decode<wire::QueueCreated>(message);
