@@ -68,8 +68,8 @@ bool FakeAgent::is_welcome() {
     return false;
   }
   if (page_ == nullptr && files.size() == 2) {
-    void* memory = ::mmap(nullptr, wire::kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED,
-                          files[0].get(), 0);
+    void* memory =
+        ::mmap(nullptr, wire::kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, files[0].get(), 0);
     page_ = memory == MAP_FAILED ? nullptr : static_cast<wire::Page*>(memory);
     wake_ = std::move(files[1]);
   }

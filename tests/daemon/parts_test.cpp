@@ -194,8 +194,7 @@ TEST_F(PartsOfJobs, AreHeldAndReleasedWithTheJobWhoeverOfItIsNamed) {
   ASSERT_TRUE(client);
   wire::Suspend suspend;
   suspend.duration_ns = 60'000'000'000;
-  auto held = std::async(std::launch::async,
-                         [&] { return client->ask(suspend) ? 0 : EOPNOTSUPP; });
+  auto held = std::async(std::launch::async, [&] { return client->ask(suspend) ? 0 : EOPNOTSUPP; });
   ASSERT_TRUE(named.obeys(Kind::stop));
   ASSERT_TRUE(rest.obeys(Kind::stop));
   ASSERT_EQ(held.get(), 0);
