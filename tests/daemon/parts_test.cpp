@@ -59,9 +59,9 @@ class PartsOfProcesses : public DaemonTest {
     return message;
   }
   // What an administrator says of everybody here.
-  static std::string rule() {
-    return fmt::format("[[classes.rule]]\nuid = {}\nclass = \"offline\"\nenforce = true\n",
-                       ::getuid());
+  static std::string rule(const std::string& work_class) {
+    return fmt::format("[[classes.rule]]\nuid = {}\nclass = \"{}\"\nenforce = true\n", ::getuid(),
+                       work_class);
   }
   void reload(const std::string& config) {
     write_config(config);
@@ -102,7 +102,7 @@ TEST_F(PartsOfProcesses, AreDroppedWhenARuleSaysWhatTheProcessIs) {
   const auto rest = agent(Part::rest);
   const auto online = agent(Part::online), offline = agent(Part::offline);
   ASSERT_TRUE(has_jobs(3));
-  reload(rule());
+  reload(rule("offline"));
   EXPECT_TRUE(online->is_cut_off());
   EXPECT_TRUE(offline->is_cut_off());
   ASSERT_TRUE(has_jobs(1));
@@ -114,7 +114,7 @@ TEST_F(PartsOfProcesses, AreDroppedWhenARuleSaysWhatTheProcessIs) {
 }
 
 TEST_F(PartsOfProcesses, AreInvitedAgainWhenTheRuleHasGone) {
-  start_daemon(rule());
+  start_daemon(rule("normal"));  // which it is anyway: nothing else changes
   const auto rest = agent(Part::rest);
   EXPECT_FALSE(FakeAgent(socket(), Part::online).is_welcome());
   reload("");
@@ -128,7 +128,7 @@ TEST_F(PartsOfProcesses, ThatAreStoppedAreForgottenWithTheirAgents) {
   const auto online = agent(Part::online), offline = agent(Part::offline);
   online->set_busy(true);
   ASSERT_TRUE(offline->obeys(Kind::stop));
-  reload(rule());
+  reload(rule("offline"));
   EXPECT_TRUE(offline->is_cut_off());
   ASSERT_TRUE(has_jobs(1));
   EXPECT_TRUE(eventually([&] { return job_of(::getpid())["state"] == "running"; }));

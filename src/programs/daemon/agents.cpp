@@ -248,6 +248,9 @@ void Agents::welcome_job_of(ProcessId id) {
   }
   for (const sched::Process* process : job->processes) {
     if (Agent* agent = agent_of(process->id)) {
+      if (processes_.takes_parts_again(process->id)) {
+        agent->welcome = {};  // it asks for them after each welcome
+      }
       welcome(*agent);
     }
   }
@@ -255,13 +258,6 @@ void Agents::welcome_job_of(ProcessId id) {
 
 void Agents::refresh_welcomes() {
   for (auto& [id, agent] : agents_) {
-    welcome(agent);
-  }
-}
-
-void Agents::renew_welcomes() {
-  for (auto& [id, agent] : agents_) {
-    agent.welcome = {};
     welcome(agent);
   }
 }

@@ -44,9 +44,6 @@ class Agents {
   std::optional<sched::Activity> activity(sched::ProcessId id) const;
   // Tells agents whose class has changed since their welcome.
   void refresh_welcomes();
-  // Welcomes all once more: a process that might have no parts may have some now, and its agent
-  // asks after each welcome.
-  void renew_welcomes();
   // Listens again to agents that had woken us too often. When to call it next.
   std::optional<u64> unmute(u64 now_ns);
 

@@ -244,7 +244,7 @@ Status Daemon::reload() {
   reserver_.reserve(config_, gpu_ids_, driver_);
   peers_->set_limits(config_.limits);
   processes_->refresh();
-  agents_->renew_welcomes();
+  agents_->refresh_welcomes();
   if (discovery_) {
     discovery_->set_classes(config_.classes);
   }

@@ -24,6 +24,7 @@ Result<ProcessId> Processes::join_part(const PeerIdentity& peer, Part part) {
   }
   if (!may_have_parts(record)) {
     log_no_parts(whole, record);
+    record.parts_refused = true;
     return Error{EPERM, "an administrator's rule says what the process is", ""};
   }
   const ProcessId id = engine_.add_process(monotonic_ns(), facts_of_part(record, part));
@@ -64,6 +65,15 @@ void Processes::leave_part(ProcessId part) {
   update(whole);
 }
 
+bool Processes::takes_parts_again(ProcessId id) {
+  const auto found = records_.find(id);
+  if (found == records_.end() || !found->second.parts_refused || !may_have_parts(found->second)) {
+    return false;
+  }
+  found->second.parts_refused = false;
+  return true;
+}
+
 std::vector<ProcessId> Processes::with_parts(ProcessId id) const {
   std::vector<ProcessId> ids = {id};
   if (const auto found = records_.find(id); found != records_.end()) {
@@ -85,6 +95,7 @@ bool Processes::may_have_parts(const Record& record) const {
 
 // They are of the rest again, by their agent's doing, once their connections have ended.
 void Processes::drop_parts(Record& record) {
+  record.parts_refused = true;
   const std::map<Part, ProcessId> parts = std::exchange(record.parts, {});
   for (const auto& [part, id] : parts) {
     process_of_part_.erase(id);
