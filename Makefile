@@ -21,7 +21,7 @@ SOAK_ROUNDS ?= 200
 # How many calls of each role, kind and way to fail: make test-faults FAULTS=1000 leaves out few.
 FAULTS ?= 40
 
-.PHONY: help deps test-deps build test test-san test-kernel test-kernel-full test-rocm test-faults dist packages test-dist dkms-deb fuzz bench bench-full soak demo demo-llm install format format-check lint clean
+.PHONY: help deps test-deps build test test-san test-kernel test-kernel-full test-rocm test-faults test-systemd dist packages test-dist dkms-deb fuzz bench bench-full soak demo demo-llm install format format-check lint clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -88,6 +88,9 @@ test-faults: deps ## Each call and allocation of daemon, keeper and agent fails 
 	@cmake --build $(BUILD) -j $(JOBS) --target daemon_gpu_tests
 	@GPREEMPT_FAULTS_MOST=$(FAULTS) $(BUILD)/bin/vgpu run --kfd 1.17 -- \
 	  $(BUILD)/bin/daemon_gpu_tests --gtest_filter='GpuFaults.*'
+
+test-systemd: build ## Run the unit under a systemd of its own, with every mechanism (root)
+	@tests/packaging/under-systemd $(BUILD)
 
 soak: deps ## Random deaths, then random requests for hours (SOAK=1h): leaks, lost results, jobs left stopped
 	@cmake --preset release -B $(BUILD) $(CMAKE_ARGS) > /dev/null

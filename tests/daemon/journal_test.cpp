@@ -1,8 +1,12 @@
 #include "daemon/journal.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -79,6 +83,27 @@ TEST_F(JournalTest, APidThatIsNoneIsDamaged) {
   const JournalContent left = reopen();
   EXPECT_EQ(left.damaged, 1U);
   EXPECT_TRUE(left.entries.empty());
+}
+
+// To write to its memory would end the daemon by SIGBUS.
+TEST_F(JournalTest, IsRefusedWhereThereIsNoRoomForIt) {
+  if (::geteuid() != 0) {
+    GTEST_SKIP() << "only root has a full file system to try it on";
+  }
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const std::string directory = path().substr(0, path().rfind('/'));
+    const bool is_small = ::unshare(CLONE_NEWNS) == 0 &&
+                          ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                          ::mount("none", directory.c_str(), "tmpfs", 0, "size=32k") == 0;
+    JournalContent left;
+    const auto opened = Journal::open(path(), left);
+    ::_exit(!is_small ? 255 : opened ? 0 : opened.error().code);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), ENOSPC);
 }
 
 TEST_F(JournalTest, SurvivesAFileThatIsSomethingElse) {

@@ -103,6 +103,43 @@ TEST_F(Lifecycle, ASocketIsThereAllTheTimeWhileADaemonIsReplaced) {
   EXPECT_NE(daemon_pid(), before);
 }
 
+TEST_F(Lifecycle, ASocketThatSomebodyRemovesIsThereAgain) {
+  start_daemon();
+  const pid_t before = daemon_pid();
+  for (int i = 0; i < 3; ++i) {
+    std::filesystem::remove(socket());
+    EXPECT_TRUE(eventually([&] { return std::filesystem::exists(socket()); }));
+  }
+  EXPECT_EQ(daemon_pid(), before);
+}
+
+TEST_F(Lifecycle, ALockThatSomebodyRemovesIsTakenAgain) {
+  start_daemon();
+  std::filesystem::remove(socket() + ".lock");
+  EXPECT_TRUE(eventually([&] { return std::filesystem::exists(socket() + ".lock"); }));
+  Program second({GPREEMPT_BIN_DIR "/gpreemptd", "--config", config_file(), "--socket", socket()},
+                 {}, directory() + "/second");
+  EXPECT_EQ(second.wait(), 1);
+  EXPECT_EQ(status()["policy"], "strict");
+}
+
+// Its daemon has begun while ours could not look.
+TEST_F(Lifecycle, WhoseLockIsAnothersEndsAndLeavesThemTheirSocket) {
+  start_daemon();
+  const pid_t first = daemon_pid();
+  ::kill(first, SIGSTOP);
+  std::filesystem::remove(socket() + ".lock");
+  Program second({GPREEMPT_BIN_DIR "/gpreemptd", "--config", config_file(), "--socket", socket()},
+                 {}, directory() + "/second");
+  ASSERT_TRUE(eventually([&] { return daemon_pid() != first; }));
+  ::kill(first, SIGCONT);
+  EXPECT_TRUE(eventually([&] { return guardian().ended(); }));
+  EXPECT_NE(log().find("another gpreemptd"), std::string::npos) << log();
+  EXPECT_NE(daemon_pid(), first);
+  second.signal(SIGTERM);
+  EXPECT_EQ(second.wait(), 0);
+}
+
 // flock(2) asks for no more than a descriptor: who can read the file can keep daemons from
 // starting.
 TEST_F(Lifecycle, NobodyElseCanTakeTheLock) {

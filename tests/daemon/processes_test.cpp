@@ -73,5 +73,27 @@ TEST_F(ProcessesTest, NorDoesOneThatIsNew) {
   EXPECT_EQ(work_class(*id), WorkClass::offline);
 }
 
+// It could put off for as long as it likes that it is looked at.
+TEST_F(ProcessesTest, AProcessThatBecomesAnothersIsTheirsAtOnce) {
+  if (::geteuid() != 0) {
+    GTEST_SKIP() << "only root can become others";
+  }
+  constexpr uid_t kAlice = 60'001, kUnchanged = -1;
+  const auto id = processes.join(ourselves());
+  ASSERT_TRUE(id);
+  ToldFacts facts;
+  facts.job = "root's";
+  processes.told(*id, facts);
+  ASSERT_TRUE(engine.find(*id)->facts.governs_others);
+  ASSERT_EQ(::setresuid(kAlice, kUnchanged, kUnchanged), 0);
+  const auto again = processes.join(ourselves());
+  ASSERT_EQ(::setresuid(0, kUnchanged, kUnchanged), 0);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(*again, *id);
+  EXPECT_EQ(engine.find(*id)->facts.owner.uid, kAlice);
+  EXPECT_EQ(engine.find(*id)->facts.job, "");
+  EXPECT_FALSE(engine.find(*id)->facts.governs_others);
+}
+
 }  // namespace
 }  // namespace gp::daemon

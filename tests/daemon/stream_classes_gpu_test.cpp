@@ -97,6 +97,41 @@ TEST_F(GpuStreams, WhatOnlineWorkWaitsForRuns) {
   EXPECT_GE(part_of(both->pid(), "offline")["preemptions"], 1);
 }
 
+// The normal stream in between is offline, too, and stopped with the low one.
+TEST_F(GpuStreams, AndWhatThatWaitsForInTurn) {
+  start_daemon("[parameters]\nmax_stop = \"600s\"\n");
+  const auto both = program({{"GPREEMPT_CLASS", "offline"}});
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(both->ask("wait chain"), "ok");
+  }
+  EXPECT_GE(part_of(both->pid(), "offline")["preemptions"], 1);
+}
+
+TEST_F(GpuStreams, AreOneWhereARuleSaysWhatTheProgramIs) {
+  start_daemon();
+  const auto both = program();
+  ASSERT_EQ(both->ask("launch low"), "ok");
+  ASSERT_EQ(both->ask("launch high"), "ok");
+  ASSERT_TRUE(part_has_state(both->pid(), "offline", "stopped"));
+  write_config(
+      "[[classes.rule]]\ncommand = \"stream_classes\"\nclass = \"offline\"\nenforce = true\n");
+  guardian().signal(SIGHUP);
+  EXPECT_TRUE(runs(*both, "low")) << "what was stopped for the others is forgotten";
+  EXPECT_TRUE(eventually([&] { return part_of(both->pid(), "online").is_null(); }));
+  const auto server = online();
+  ASSERT_EQ(server->ask("launch"), "ok");
+  ASSERT_TRUE(part_has_state(both->pid(), nullptr, "stopped"));
+  EXPECT_TRUE(stands_still(*both, "low"));
+  EXPECT_TRUE(stands_still(*both, "high"));
+  ASSERT_EQ(server->ask("finish"), "ok");
+  EXPECT_TRUE(runs(*both, "low"));
+  EXPECT_TRUE(runs(*both, "high"));
+  write_config("");
+  guardian().signal(SIGHUP);
+  EXPECT_TRUE(part_has_state(both->pid(), "offline", "stopped")) << "they are parts again";
+  EXPECT_TRUE(stands_still(*both, "low"));
+}
+
 TEST_F(GpuStreams, AClientHoldsAllPartsOfAProcess) {
   start_daemon();
   const auto both = program();

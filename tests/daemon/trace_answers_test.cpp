@@ -132,6 +132,15 @@ TEST_F(TraceAnswersTest, EndWithTheEventsOfTheMomentWhenTheyWereAskedFor) {
   EXPECT_EQ(text, "") << "all that was asked for has been overwritten";
 }
 
+TEST_F(TraceAnswersTest, AreGivenToEachOneAtATime) {
+  fill();
+  EXPECT_TRUE(answers_->begin(1, 7));
+  EXPECT_FALSE(answers_->begin(1, 8)) << "what is owed to one peer would have no bound";
+  EXPECT_TRUE(answers_->begin(2, 7));
+  answers_->forget(1);
+  EXPECT_TRUE(answers_->begin(1, 9));
+}
+
 TEST_F(TraceAnswersTest, AreForgottenWhenTheAskerGoes) {
   fill();
   UniqueFd client = connect();

@@ -56,7 +56,7 @@ class Program {
     std::string verb, name;
     words >> verb >> name;
     if (verb == "wait") {
-      return wait_across();
+      return wait_across(name == "chain");
     }
     Stream& stream = name == "high" ? *high_ : name == "low" ? *low_ : *normal_;
     if (verb == "launch") {
@@ -89,22 +89,29 @@ class Program {
     return cell_.read()[0] == expected ? "ok" : "wrong";
   }
 
-  // The high stream waits for an event of the low one, which has much to do before.
-  std::string wait_across() {
+  // The high stream waits for an event of the low one, which has much to do before; in a chain, for
+  // one of the normal stream, which waits for that.
+  std::string wait_across(bool chain) {
     constexpr u32 kThreads = 64, kRounds = 3000, kKernels = 30;
     DeviceArray<u32> data(std::vector<u32>(kThreads, 1)), cell(1);
     cell.zero();
-    hipEvent_t event;
+    hipEvent_t event, second;
     HIP(hipEventCreateWithFlags(&event, hipEventDisableTiming));
+    HIP(hipEventCreateWithFlags(&second, hipEventDisableTiming));
     for (u32 i = 0; i < kKernels; i++) {
       iterate<<<1, kThreads, 0, low_->get()>>>(data, kRounds);
     }
     HIP(hipEventRecord(event, low_->get()));
-    HIP(hipStreamWaitEvent(high_->get(), event, 0));
+    if (chain) {
+      HIP(hipStreamWaitEvent(normal_->get(), event, 0));
+      HIP(hipEventRecord(second, normal_->get()));
+    }
+    HIP(hipStreamWaitEvent(high_->get(), chain ? second : event, 0));
     append<<<1, 1, 0, high_->get()>>>(cell, 7);
     HIP(hipStreamSynchronize(high_->get()));
     HIP(hipStreamSynchronize(low_->get()));
     HIP(hipEventDestroy(event));
+    HIP(hipEventDestroy(second));
     u32 expected = 1;
     for (u32 i = 0; i < kRounds * kKernels; i++) expected = expected * 1664525u + 1013904223u;
     return cell.read()[0] == 7 && data.read()[kThreads - 1] == expected ? "ok" : "wrong";

@@ -39,6 +39,60 @@ TEST(Job, StopsAQueueThatAppearsWhileItIsStopped) {
   EXPECT_EQ(world.job(training).state, "stopped");
 }
 
+// Else whoever may not say that they are online could have their work run by this alone.
+TEST(Job, StaysStoppedWhateverAProcessCallsIt) {
+  World world;
+  const ProcessId server = world.online(), training = world.offline();
+  world.set_busy(server, true);
+  world.run_for(10 * kMs);
+  ASSERT_TRUE(world.stopped(training));
+  ProcessFacts facts = world.engine.find(training)->facts;
+  for (const char* name : {"first", "second", "first", ""}) {
+    facts.job = name;
+    world.engine.set_facts(world.now_ns, training, facts);
+    world.run_for(5 * kMs);
+    EXPECT_EQ(world.job(training).state, "stopped") << name;
+  }
+  EXPECT_EQ(world.of(training).starts, 0U);
+  EXPECT_EQ(world.of(training).stops, 1U);
+  world.set_busy(server, false);
+  world.run_for(kSecond);
+  EXPECT_EQ(world.job(training).state, "running");
+}
+
+TEST(Job, IsLeftWithWhatAClientHoldsOfIt) {
+  World world;
+  const ProcessId held = world.offline("first"), other = world.offline("second");
+  world.engine.hold(world.now_ns, held, 7, world.now_ns + 60 * kSecond);
+  world.run_for(10 * kMs);
+  ASSERT_TRUE(world.stopped(held));
+  ProcessFacts facts = world.engine.find(held)->facts;
+  facts.job = "second";
+  world.engine.set_facts(world.now_ns, held, facts);
+  world.run_for(10 * kMs);
+  EXPECT_TRUE(world.stopped(held));
+  EXPECT_TRUE(world.stopped(other)) << "a job is stopped as a whole";
+  EXPECT_EQ(world.of(held).starts, 0U);
+  world.engine.release(world.now_ns, 7, std::nullopt);
+  world.settle();
+  world.run_for(10 * kMs);
+  EXPECT_EQ(world.job(held).state, "running");
+  EXPECT_FALSE(world.stopped(other));
+}
+
+TEST(Job, OfAnotherOwnerIsNoOnesHold) {
+  World world;
+  const ProcessId held = world.offline();
+  world.engine.hold(world.now_ns, held, 7, world.now_ns + 60 * kSecond);
+  world.run_for(10 * kMs);
+  ASSERT_TRUE(world.stopped(held));
+  ProcessFacts facts = world.engine.find(held)->facts;
+  facts.owner.uid = 4711;
+  world.engine.set_facts(world.now_ns, held, facts);
+  world.run_for(10 * kMs);
+  EXPECT_EQ(world.job(held).state, "running");
+}
+
 TEST(Job, OfOneUserIsNotJoinedByAnother) {
   World world;
   ProcessFacts mine, theirs;

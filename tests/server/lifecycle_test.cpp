@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/socket.h"
+#include "protocol/wire.h"
 #include "server/server_support.h"
 
 namespace vgpu::server {
@@ -45,6 +46,30 @@ TEST_F(Lifecycle, TheRuntimeDirectoryIsPrivate) {
   struct stat status {};
   ASSERT_EQ(::stat(directory("lab").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0700u);
+}
+
+// It would have root map its files.
+TEST_F(Lifecycle, AServerOfAnotherUserIsNotAsked) {
+  if (::geteuid() != 0) {
+    GTEST_SKIP() << "only root can be another user";
+  }
+  const gp::TemporaryDirectory theirs;
+  ::chmod(theirs.path().c_str(), 0777);
+  for (const uid_t owner : {uid_t{60'001}, uid_t{0}}) {
+    const std::string path = theirs.file(wire::kSocketName);
+    ::unlink(path.c_str());
+    ASSERT_EQ(::seteuid(owner), 0);
+    const auto listener = gp::listen_on(path);  // the kernel notes who listens
+    ASSERT_EQ(::seteuid(0), 0);
+    ASSERT_TRUE(listener);
+    Child program({"/usr/bin/env", "LD_PRELOAD=" GPREEMPT_BIN_DIR "/../lib/libvgpu.so",
+                   std::string(wire::kEnvironment) + "=" + theirs.path(), client(), "version"});
+    const auto connection = gp::accept_from(listener->get());
+    ASSERT_TRUE(connection);
+    char request[4096];
+    const bool is_asked = ::recv(connection->get(), request, sizeof request, 0) > 0;
+    EXPECT_EQ(is_asked, owner == 0);
+  }
 }
 
 TEST_F(Lifecycle, SigtermEndsTheServerInGoodOrder) {

@@ -52,8 +52,31 @@ ProcessId Engine::add_process(u64 now_ns, const ProcessFacts& facts) {
   return id;
 }
 
+// A stop does not end because a process calls its job something else: `before` is the one it has
+// left, empty if that was nobody's or another owner's. What a client holds it takes along.
+void Engine::inherit(u64 now_ns, const Job& before, Job& job) {
+  if (job.processes.size() == 1) {
+    job.down = before.down;
+    job.since_ns = before.since_ns;
+    job.notice_ns = before.notice_ns;
+    job.stops_allowed = before.stops_allowed;
+  }
+  for (const Hold& hold : before.holds) {
+    const bool is_known = std::any_of(job.holds.begin(), job.holds.end(), [&](const Hold& known) {
+      return known.holder == hold.holder;
+    });
+    if (hold.holder != Hold::kRoom && !is_known) {
+      job.holds.push_back(hold);
+    }
+  }
+  if (!job.holds.empty() && !job.down) {
+    put_down(now_ns, job);
+  }
+  job.arrived = false;
+}
+
 // A named job is one owner's: nobody can put processes of theirs into a job of somebody else.
-void Engine::enter_job(u64 now_ns, Process& process) {
+void Engine::enter_job(u64 now_ns, Process& process, const Job* before) {
   Job* joined = nullptr;
   for (auto& [id, job] : jobs_) {
     if (!process.facts.job.empty() && job.name == process.facts.job &&
@@ -73,7 +96,11 @@ void Engine::enter_job(u64 now_ns, Process& process) {
   process.job = joined;
   joined->blocked_until_ns.reset();  // its processes are others now
   update_job(*joined);
+  if (before != nullptr) {
+    inherit(now_ns, *before, *joined);
+  }
   bring(now_ns, process);
+  check_job(now_ns, *joined);
 }
 
 void Engine::leave_job(u64 now_ns, Process& process) {
@@ -107,14 +134,15 @@ void Engine::set_facts(u64 now_ns, ProcessId id, const ProcessFacts& facts) {
   if (process == nullptr) {
     return;
   }
-  const bool other_job = process->facts.job != facts.job || process->facts.owner != facts.owner;
+  const bool other_owner = process->facts.owner != facts.owner;
+  const bool other_job = process->facts.job != facts.job || other_owner;
   if (other_job) {
+    const Job before = job_of(*process);
     leave_job(now_ns, *process);
-  }
-  process->facts = facts;
-  if (other_job) {
-    enter_job(now_ns, *process);
+    process->facts = facts;
+    enter_job(now_ns, *process, other_owner ? nullptr : &before);
   } else {
+    process->facts = facts;
     update_job(job_of(*process));
     bring(now_ns, *process);
   }

@@ -119,7 +119,8 @@ class Engine {
   // engine.cpp
   Process* get(ProcessId id);
   static Job& job_of(Process& process) { return *process.job; }
-  void enter_job(u64 now_ns, Process& process);
+  void enter_job(u64 now_ns, Process& process, const Job* before = nullptr);
+  void inherit(u64 now_ns, const Job& before, Job& job);
   void leave_job(u64 now_ns, Process& process);
   void update_job(Job& job);
   void note(u64 now_ns, TraceKind kind, const Job& job, pid_t pid = 0, i64 value = 0);

@@ -47,10 +47,12 @@ struct TrackedQueue {
   u64 read_seen = 0;     // read index when progress was last counted
 
   // Of the search for what it waits for (waits.h).
-  u64 blocked_since_ns = 0;  // 0: it was not seen blocked
-  u64 blocked_index = 0;     // at this packet,
-  u32 awaited = 0;           // by which it waits for these parts alone; 0: that is not known,
-  u32 awaited_moves = 0;     // or was before queues moved (Queues::moves)
+  u64 blocked_since_ns = 0;        // 0: it was not seen blocked
+  u64 blocked_index = 0;           // at this packet
+  u64 searched_ns = 0;             // when it was found out by whom; 0: not yet,
+  u32 searched_moves = 0;          // after so many moves (Queues::moves):
+  u32 awaited = 0;                 // by these parts,
+  bool all_awaited_known = false;  // and no others
 };
 
 class Queues {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 
 #include "abi/aql.h"
 #include "libc/clock.h"
@@ -16,6 +17,8 @@ namespace {
 constexpr u32 kMostSignals = std::size(abi::BarrierPacket().dep_signal);
 constexpr u64 kMostPackets = 4096;  // that are looked at in one ring, with the lock of all queues
 constexpr u32 kAnyPart = (1U << kParts) - 1;
+// A packet that completes the signal may come after the one that waits for it.
+constexpr u64 kMemoryNs = 20'000'000;
 
 // What a queue stands at.
 struct Block {
@@ -25,16 +28,16 @@ struct Block {
   u64 signals[kMostSignals] = {};  // that have not fallen, or may not have
 };
 
-// What is known of the packet from looks before.
-struct Before {
-  u64 since_ns = 0;
-  u32 awaited = 0;
-  u32 moves = 0;
-};
-
 struct Awaited {
   u32 parts = 0;
   bool all_known = true;
+};
+
+// What is known of the packet from looks before.
+struct Before {
+  u64 since_ns = 0;                // when it was seen first
+  std::optional<Awaited> awaited;  // as found not long ago
+  u32 moves = 0;
 };
 
 // What the GPU sees in its place. False: there is no memory, or nobody lets us read it so.
@@ -85,9 +88,10 @@ u16 header_at(const TrackedQueue& queue, u64 index) {
   return __atomic_load_n(&packet_at(queue, index).word.header, __ATOMIC_ACQUIRE);
 }
 
-// The first packet that is not used up.
+// The first packet that is not used up. A program may reserve more places than the ring has.
 u64 first_whole(const TrackedQueue& queue, u64 read, u64 written) {
-  while (read < written && (header_at(queue, read) & abi::kHeaderTypeMask) == abi::packet_invalid) {
+  const u64 end = std::min(written, read + queue.queue->size);
+  while (read < end && (header_at(queue, read) & abi::kHeaderTypeMask) == abi::packet_invalid) {
     read++;
   }
   return read;
@@ -121,10 +125,14 @@ Before note(TrackedQueue& queue, const Block& block, u64 now) {
   if (queue.blocked_since_ns == 0 || queue.blocked_index != block.index) {
     queue.blocked_since_ns = now;
     queue.blocked_index = block.index;
-    queue.awaited = 0;
+    queue.searched_ns = 0;
   }
-  const bool is_valid = queue.awaited_moves == queues.moves();
-  return {queue.blocked_since_ns, is_valid ? queue.awaited : 0, queues.moves()};
+  Before before{queue.blocked_since_ns, {}, queues.moves()};
+  if (queue.searched_ns != 0 && now < queue.searched_ns + kMemoryNs &&
+      queue.searched_moves == before.moves) {
+    before.awaited = Awaited{queue.awaited, queue.all_awaited_known};
+  }
+  return before;
 }
 
 // Packets before the read index count, because they may be running still; that an old one names the
@@ -170,14 +178,15 @@ Awaited find_awaited(const Block& block) {
   return awaited;
 }
 
-// It is not looked for again while the queue stands at that packet: that takes the longer the
-// longer the rings are.
-void remember(u32 slot, const Before& before, const Awaited& awaited) {
+// It is not looked for again at once: that takes the longer the longer the rings are.
+void remember(u32 slot, const Before& before, const Awaited& awaited, u64 now) {
   const Queues::Lock lock(queues);
   TrackedQueue& queue = queues.begin()[slot];
-  if (queue.blocked_since_ns == before.since_ns && awaited.all_known) {
+  if (queue.blocked_since_ns == before.since_ns) {
+    queue.searched_ns = now;
+    queue.searched_moves = before.moves;
     queue.awaited = awaited.parts;
-    queue.awaited_moves = before.moves;
+    queue.all_awaited_known = awaited.all_known;
   }
 }
 
@@ -197,12 +206,16 @@ struct Search {
       block = block_of(queue);
       before = note(queue, block, now);
     }
-    if (!block.blocked || before.awaited != 0) {
-      return before.awaited;
+    if (!block.blocked) {
+      return 0;
     }
-    const Awaited awaited = find_awaited(block);
-    remember(slot, before, awaited);
-    return awaited.all_known || now - before.since_ns < patience_ns ? awaited.parts : kAnyPart;
+    if (!before.awaited) {
+      before.awaited = find_awaited(block);
+      remember(slot, before, *before.awaited, now);
+    }
+    // Another thread may have seen it first after our look had begun.
+    const bool is_patient = now < before.since_ns + patience_ns;
+    return before.awaited->all_known || is_patient ? before.awaited->parts : kAnyPart;
   }
 
   u32 awaited_by_parts(u32 parts) const {

@@ -248,6 +248,9 @@ void Agents::welcome_job_of(ProcessId id) {
   }
   for (const sched::Process* process : job->processes) {
     if (Agent* agent = agent_of(process->id)) {
+      if (processes_.takes_parts_again(process->id)) {
+        agent->welcome = {};  // it asks for them after each welcome
+      }
       welcome(*agent);
     }
   }

@@ -150,6 +150,18 @@ Status Clients::set_job(Peer& peer, std::span<const u8> message) {
   return ok();
 }
 
+// The one that is named comes first.
+std::vector<ProcessId> Clients::all_with(ProcessId process) const {
+  std::vector<ProcessId> all = processes_.with_parts(process);
+  for (const sched::Process* each : engine_.find_job(process)->processes) {
+    if (each->id != process) {
+      const std::vector<ProcessId> parts = processes_.with_parts(each->id);
+      all.insert(all.end(), parts.begin(), parts.end());
+    }
+  }
+  return all;
+}
+
 Result<bool> Clients::suspend(Peer& peer, std::span<const u8> message) {
   const auto request = wire::decode<wire::Suspend>(message);
   if (!request) {
@@ -159,8 +171,8 @@ Result<bool> Clients::suspend(Peer& peer, std::span<const u8> message) {
     return Error{EINVAL, "a stop needs a duration of at most 24 hours", ""};
   }
   const ProcessId process = TRY(target(peer, request->pid));
-  const std::vector<ProcessId> parts = processes_.with_parts(process);
-  const bool has_queues = std::any_of(parts.begin(), parts.end(), [this](ProcessId each) {
+  const std::vector<ProcessId> all = all_with(process);
+  const bool has_queues = std::any_of(all.begin(), all.end(), [this](ProcessId each) {
     const sched::Process* part = engine_.find(each);
     return part != nullptr && part->has_queues();
   });
@@ -169,7 +181,7 @@ Result<bool> Clients::suspend(Peer& peer, std::span<const u8> message) {
   }
   const u64 now = monotonic_ns();
   Waiting waiting{peer.id, request->header.sequence, {}};
-  for (const ProcessId each : parts) {
+  for (const ProcessId each : all) {
     waiting.parts.push_back({each, engine_.find_job(each)->failures});
     engine_.hold(now, each, peer.id, now + request->duration_ns);
   }
@@ -183,7 +195,7 @@ Status Clients::resume(Peer& peer, std::span<const u8> message) {
     return bad_message();
   }
   const ProcessId process = TRY(target(peer, request->pid));
-  for (const ProcessId each : processes_.with_parts(process)) {
+  for (const ProcessId each : all_with(process)) {
     engine_.release(monotonic_ns(), peer.id, each);
   }
   return ok();

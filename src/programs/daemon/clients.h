@@ -39,7 +39,7 @@ class Clients {
       sched::ProcessId process;
       u64 failures_before;
     };
-    std::vector<Part> parts;  // of the process, all of which are to stop; the rest comes first
+    std::vector<Part> parts;  // all that are to stop; the process that was named comes first
   };
   // Of a request: what to answer, as an errno and a text; empty: not yet.
   std::optional<Error> outcome(const Waiting& waiting) const;
@@ -56,6 +56,8 @@ class Clients {
   Result<sched::ProcessId> target(Peer& peer, u32 pid);
   Status mark(Peer& peer, std::span<const u8> message, bool begin);
   Status set_job(Peer& peer, std::span<const u8> message);
+  // What is held with a process: its job, and all parts of those who are in that.
+  std::vector<sched::ProcessId> all_with(sched::ProcessId process) const;
   // True: the answer comes later.
   Result<bool> suspend(Peer& peer, std::span<const u8> message);
   Status resume(Peer& peer, std::span<const u8> message);

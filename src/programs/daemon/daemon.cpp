@@ -89,7 +89,10 @@ void Daemon::on_signals() {
   while (::read(signals_.get(), &info, sizeof info) == sizeof info) {
     if (info.ssi_signo != SIGHUP) {
       ending_ = true;
-    } else if (const Status reloaded = reload(); !reloaded) {
+      continue;
+    }
+    on_loss();  // of what was not noticed
+    if (const Status reloaded = reload(); !reloaded) {
       log_error("the configuration stays as it was: {}", reloaded.error().message());
     }
   }
@@ -141,6 +144,26 @@ Status Daemon::open_socket() {
   agents_->set_peers(*peers_);
   clients_->set_peers(*peers_);
   return ok();
+}
+
+Status Daemon::keep_place() {
+  if (!is_at(directory_.lock, directory_.lock_file)) {
+    directory_ = TRY(claim_directory(directory_.socket));
+    log_warning("{} had gone, and is there again", directory_.lock);
+  }
+  if (!peers_->listens_at(directory_.socket)) {
+    TRY(peers_->listen(directory_.socket, config_.socket_access));
+    log_warning("{} had gone, and is there again", directory_.socket);
+  }
+  directory_watch_->follow();
+  return ok();
+}
+
+void Daemon::on_loss() {
+  if (const Status kept = keep_place(); !kept) {
+    log_error("{}", kept.error().message());
+    ending_ |= kept.error().code == EEXIST;
+  }
 }
 
 bool Daemon::on_message(Peer& peer, const wire::Header& header, std::span<const u8> message) {
@@ -266,6 +289,8 @@ void Daemon::settle() {
 
 Status Daemon::run() {
   TRY(open_socket());
+  directory_watch_ =
+      std::make_unique<DirectoryWatch>(*loop_, directory_.directory, [this] { on_loss(); });
   start_discovery();
   notify_manager("READY=1");
   log_info("ready on {}, policy {}", directory_.socket, config_.settings.policy->name);
@@ -310,7 +335,9 @@ void Daemon::close_down() {
     engine_.settle(monotonic_ns());
     act();
   }
-  ::unlink(directory_.socket.c_str());
+  if (peers_->listens_at(directory_.socket)) {
+    ::unlink(directory_.socket.c_str());
+  }
   log_info("stopped{}", engine_.all_running() ? "" : "; leases will start the rest");
 }
 

@@ -10,6 +10,7 @@
 #include "config/config.h"
 #include "daemon/agents.h"
 #include "daemon/clients.h"
+#include "daemon/directory_watch.h"
 #include "daemon/discovery.h"
 #include "daemon/guardian.h"
 #include "daemon/journal.h"
@@ -47,6 +48,9 @@ class Daemon final : public sched::Effects {
   Status watch_signals();
   Status watch_guardian();
   Status open_socket();
+  // Makes again what has gone from the directory; EEXIST if another daemon has it now.
+  Status keep_place();
+  void on_loss();
   void start_discovery();
   void on_signals();
   void on_answer(sched::ProcessId process, const sched::Answer& answer);
@@ -74,6 +78,7 @@ class Daemon final : public sched::Effects {
   std::unique_ptr<Peers> peers_;
   std::unique_ptr<Outside> outside_;
   std::unique_ptr<Discovery> discovery_;
+  std::unique_ptr<DirectoryWatch> directory_watch_;
   UniqueFd signals_;
   std::optional<u64> watchdog_interval_ns_, next_watchdog_ns_;
   u64 board_deadline_ns_ = 0;

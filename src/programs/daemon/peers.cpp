@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <utility>
 
 #include "base/log.h"
 
@@ -59,22 +60,38 @@ Result<std::unique_ptr<Peers>> Peers::create(Loop& loop, const std::string& path
                                              OnClosed on_closed, FilesRefused files) {
   std::unique_ptr<Peers> peers(
       new Peers(loop, limits, std::move(on_message), std::move(on_closed)));
+  if (files == FilesRefused::by_hand) {
+    peers->closer_ = std::make_unique<Closer>();
+  }
+  TRY(peers->listen(path, access));
+  return peers;
+}
+
+Status Peers::listen(const std::string& path, const config::SocketAccess& access) {
   // Made beside its place: whoever finds it there can connect.
   const std::string beside = path + ".new";
   ::unlink(beside.c_str());
-  peers->listener_ = TRY(listen_on(beside));
-  if (files == FilesRefused::by_hand || !refuse_files(peers->listener_.get())) {
-    peers->closer_ = std::make_unique<Closer>();
+  UniqueFd listener = TRY(listen_on(beside));
+  if (!closer_ && !refuse_files(listener.get())) {
+    closer_ = std::make_unique<Closer>();
   }
+  ::fcntl(listener.get(), F_SETFL, O_NONBLOCK);
   TRY(set_access(beside, access));
-  if (::rename(beside.c_str(), path.c_str()) != 0) {
+  if (::lstat(beside.c_str(), &place_) != 0 || ::rename(beside.c_str(), path.c_str()) != 0) {
     return Error{errno, "rename " + beside, ""};
   }
-  ::fcntl(peers->listener_.get(), F_SETFL, O_NONBLOCK);
-  Peers* self = peers.get();
-  peers->listener_token_ = TRY(loop.add(
-      peers->listener_.get(), EPOLLIN, [self](u32) { self->accept_one(); }, Loop::Manner::patient));
-  return peers;
+  const Loop::Token token = TRY(loop_.add(
+      listener.get(), EPOLLIN, [this](u32) { accept_one(); }, Loop::Manner::patient));
+  loop_.remove(std::exchange(listener_token_, token));
+  listener_ = std::move(listener);
+  listens_again_ns_.reset();
+  return ok();
+}
+
+bool Peers::listens_at(const std::string& path) const {
+  struct stat there {};
+  return ::lstat(path.c_str(), &there) == 0 && there.st_dev == place_.st_dev &&
+         there.st_ino == place_.st_ino;
 }
 
 Peers::~Peers() {

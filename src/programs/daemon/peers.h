@@ -6,6 +6,8 @@
 // are for root and the daemon's own user.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <deque>
 #include <functional>
 #include <map>
@@ -75,6 +77,10 @@ class Peers {
     on_other_version_ = std::move(on_other_version);
   }
   void set_limits(const config::Limits& limits) { limits_ = limits; }
+  // Anew: in place of whatever is there. Those who are connected stay.
+  Status listen(const std::string& path, const config::SocketAccess& access);
+  // Whether it is our socket that is there.
+  bool listens_at(const std::string& path) const;
   Peer* find(PeerId id);
   // Sends at once or, if the peer is slow, later. A peer that does not read is cut off.
   // Files can be sent to one who has been sent little yet.
@@ -120,6 +126,7 @@ class Peers {
   OnClosed on_closed_;
   OnOtherVersion on_other_version_ = [](const Peer&, u16) {};
   UniqueFd listener_;
+  struct stat place_ {};            // of the socket in its directory
   std::unique_ptr<Closer> closer_;  // where the kernel does not refuse descriptors for us
   Loop::Token listener_token_ = 0;
   UniqueFd spare_;  // given up to refuse a connection when there are no descriptors left

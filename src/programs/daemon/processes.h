@@ -52,6 +52,8 @@ class Processes {
   // process itself. EPERM: it may have none.
   Result<sched::ProcessId> join_part(const PeerIdentity& peer, Part part);
   void leave_part(sched::ProcessId part);
+  // True once when a process may have parts that it might not have when they were asked for.
+  bool takes_parts_again(sched::ProcessId id);
   // The process and its parts.
   std::vector<sched::ProcessId> with_parts(sched::ProcessId id) const;
   void told(sched::ProcessId id, const ToldFacts& facts);
@@ -84,6 +86,7 @@ class Processes {
     std::map<Part, sched::ProcessId> parts;  // without the rest
     std::vector<std::string> warnings;       // that have been logged
     bool logged_no_parts = false;
+    bool parts_refused = false;
     bool doubted = false;  // whether anybody sees its work
   };
   struct Added {

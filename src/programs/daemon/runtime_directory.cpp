@@ -11,6 +11,13 @@
 
 namespace gp::daemon {
 
+bool is_at(const std::string& path, const UniqueFd& file) {
+  struct stat there {
+  }, open{};
+  return ::lstat(path.c_str(), &there) == 0 && ::fstat(file.get(), &open) == 0 &&
+         there.st_dev == open.st_dev && there.st_ino == open.st_ino;
+}
+
 Result<RuntimeDirectory> claim_directory(const std::string& socket_path) {
   const std::filesystem::path path(socket_path);
   const std::filesystem::path parent = path.has_parent_path() ? path.parent_path() : ".";
@@ -19,7 +26,8 @@ Result<RuntimeDirectory> claim_directory(const std::string& socket_path) {
   if (code) {
     return Error{code.value(), "make " + parent.string(), "or name another socket: --socket"};
   }
-  RuntimeDirectory directory{socket_path, socket_path + ".journal", socket_path + ".lock", {}};
+  RuntimeDirectory directory{
+      parent.string(), socket_path, socket_path + ".journal", socket_path + ".lock", {}};
   directory.lock_file.reset(
       ::open(directory.lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   // Whoever can open the file, if only to read it, can take the lock; one from before is changed.
