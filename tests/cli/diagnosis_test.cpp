@@ -76,7 +76,16 @@ class Doctor : public testing::Test {
                       {"/sys/module/amdgpu/parameters/sched_policy", "0\n"}};
     machine_.device_errors = {{"/dev/kfd", 0}, {"/dev/dri/renderD128", 0}};
   }
-  Diagnosis diagnosis() { return diagnose(machine_, {}, who_, {.debugfs = false}); }
+  Diagnosis diagnosis(std::optional<unsigned> gpu = {}) {
+    return diagnose(machine_, {}, who_, {.debugfs = false}, gpu);
+  }
+  void add_second_gpu() {
+    const std::string node = "/sys/class/kfd/kfd/topology/nodes/2/";
+    machine_.files[node + "gpu_id"] = "50273\n";
+    machine_.files[node + "name"] = "aldebaran\n";
+    machine_.files[node + "properties"] =
+        "simd_count 32\nsimd_per_cu 4\ngfx_target_version 90010\ndrm_render_minor 129\n";
+  }
   static Finding finding(const Diagnosis& diagnosis, const std::string& subject) {
     for (const Finding& each : diagnosis.findings) {
       if (each.subject == subject) {
@@ -118,6 +127,34 @@ TEST_F(Doctor, AForbiddenRenderNodeIsNamed) {
   const Diagnosis result = diagnosis();
   EXPECT_NE(finding(result, "render nodes").text.find("renderD128"), std::string::npos);
   EXPECT_EQ(result.exit_code(), exit_permission);
+}
+
+// A container is given one GPU of eight: the driver lists all.
+TEST_F(Doctor, AGpuThatIsHiddenLimitsOnlyWhoeverMeansIt) {
+  add_second_gpu();
+  const Diagnosis result = diagnosis();
+  EXPECT_EQ(finding(result, "render nodes").health, Health::limited);
+  EXPECT_NE(finding(result, "render nodes").text.find("1 of 2 can be used: GPU 0"),
+            std::string::npos);
+  EXPECT_EQ(result.exit_code(), exit_ok);
+  EXPECT_EQ(diagnosis(0).exit_code(), exit_ok);
+  const Diagnosis hidden = diagnosis(1);
+  EXPECT_EQ(hidden.exit_code(), exit_no_device);
+  EXPECT_NE(finding(hidden, "render nodes").fix.find("or another GPU: 0"), std::string::npos);
+}
+
+TEST_F(Doctor, FirmwareIsToldByGpu) {
+  machine_.files["/sys/class/kfd/kfd/topology/nodes/1/properties"] += "fw_version 71\n";
+  add_second_gpu();
+  const Finding firmware = finding(diagnosis(), "debug firmware");
+  EXPECT_EQ(firmware.health, Health::unknown) << "the version of the interface is not";
+  EXPECT_EQ(firmware.text, "GPU 0: version 71, not known; GPU 1: version N/A, not known");
+}
+
+TEST_F(Doctor, AContainerIsSeenByItsMark) {
+  EXPECT_EQ(finding(diagnosis(), "container").text, "no sign of one");
+  machine_.device_errors["/run/.containerenv"] = 0;
+  EXPECT_EQ(finding(diagnosis(), "container").text, "in one (/run/.containerenv is there)");
 }
 
 TEST_F(Doctor, WaveSaveIsToldWithItsMemory) {

@@ -56,6 +56,16 @@ TEST_F(Verify, SeesThatNothingStaysStopped) {
   }
   expect_met("save", "wrong results");
   expect_met("levels", "wrong results");
+  // The classes were those of the priorities, and what was stopped was the low one.
+  for (const char* rivals : {"two programs: ", "two streams: "}) {
+    expect_met("levels", std::string(rivals) + "stops of low, level 3");
+    expect_met("levels", std::string(rivals) + "wrong results");
+  }
+  const auto streams = find("levels", "two streams: low's p50");
+  ASSERT_EQ(streams.size(), 3u) << "without, level 1, level 3";
+  EXPECT_EQ(streams[1].at("unjudged"), "not possible");
+  EXPECT_NE(streams[2].at("note").get<std::string>().find(", by self-debug"), std::string::npos)
+      << streams[2];
 }
 
 TEST_F(Verify, StopsAJobOnTwoGpus) {
@@ -64,6 +74,8 @@ TEST_F(Verify, StopsAJobOnTwoGpus) {
   ASSERT_EQ(outcome.status, 0) << outcome.out << outcome.err;
   expect_met("gpus", "2 GPUs: wrong results");
   expect_met("gpus", "2 GPUs: stops in which a kernel went on");
+  expect_met("gpus", "2 GPUs at once: stops of offline on each");
+  expect_met("gpus", "2 GPUs at once: wrong results");
 }
 
 TEST_F(Verify, SaysWhatAnOldDriverCannotDo) {
@@ -121,6 +133,33 @@ TEST_F(Verify, OnAGpuThatHangsSaysSoAndBringsItBack) {
   const Outcome log =
       vgpu::server::run({"tar", "-xzOf", output() + ".tar.gz", "--wildcards", "*/kernel_log.txt"});
   EXPECT_EQ(log.out.find("no complaint"), std::string::npos) << log.out;
+}
+
+TEST_F(Verify, GoesOnWhereDoctorFindsSomethingBad) {
+  ::setenv("GPREEMPT_ONLINE_PRIORITY", "high", 1);
+  const Outcome outcome = verify({"--rounds", "1", "--step", "discovery"});
+  ::unsetenv("GPREEMPT_ONLINE_PRIORITY");
+  EXPECT_EQ(outcome.status, 2) << outcome.out << outcome.err;
+  const auto environment = find("doctor", "environment");
+  ASSERT_FALSE(environment.empty()) << outcome.out;
+  EXPECT_FALSE(is_met(environment.front()));
+  EXPECT_NE(environment.front().at("note").get<std::string>().find("To do: "), std::string::npos);
+  expect_met("discovery", "in the driver's list");
+  EXPECT_TRUE(fs::exists(output() + ".tar.gz"));
+}
+
+TEST_F(Verify, DoesWithoutALogThatCannotBeRead) {
+  ASSERT_EQ(vgpu::server::run(vgpu({"start", "mute"})).status, 0);
+  const Outcome place =
+      vgpu::server::run(vgpu({"exec", "mute", "--", "printenv", "GPREEMPT_VGPU_DIR"}));
+  fs::remove(place.out.substr(0, place.out.find('\n')) + "/log");
+  const Outcome outcome = vgpu::server::run(
+      with(vgpu({"exec", "mute", "--"}), words({"--rounds", "1", "--step", "discovery"})));
+  vgpu::server::run(vgpu({"stop", "mute"}));
+  EXPECT_EQ(outcome.status, 0) << outcome.out << outcome.err;
+  EXPECT_TRUE(is_not_possible("log", "can be read"));
+  EXPECT_NE(find("log", "").front().at("note").get<std::string>().find("dmesg"), std::string::npos);
+  expect_met("discovery", "in the driver's list");
 }
 
 // As on a disk that is full in the end: there is a directory where a file is to be written.

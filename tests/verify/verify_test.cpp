@@ -21,6 +21,7 @@
 #include "verify/judge.h"
 #include "verify/online.h"
 #include "verify/reply.h"
+#include "verify/rivals.h"
 #include "verify/steps.h"
 
 namespace gp::verify {
@@ -80,6 +81,58 @@ TEST(DaemonSettings, KnowOurOwnProgramsAndNobodyElse) {
   EXPECT_EQ(class_of("gpreempt-load --mark verify-2-def-offline", "GPREEMPT_CLASS=offline"),
             WorkClass::normal)
       << "another verify's";
+}
+
+// No rule is enforced where streams have classes, so it must not be able to stop others at all.
+TEST(DaemonSettings, ForStreamsReachNobodyFromOutside) {
+  const demo::Programs programs;
+  const auto scratch = demo::ScratchDirectory::create();
+  ASSERT_TRUE(scratch);
+  demo::Progress progress;
+  const demo::Waiter waiter(-1, progress);
+  Setting setting{.programs = programs,
+                  .scratch = *scratch,
+                  .waiter = waiter,
+                  .progress = progress,
+                  .extent = {},
+                  .nodes = {},
+                  .node = {},
+                  .mark = "verify-1-abc"};
+  EXPECT_EQ(mechanisms_for_streams(setting),
+            (std::vector<std::string>{"self-debug", "update-queue"}));
+  const auto config =
+      config::parse(settings_for_streams(mechanisms_for_streams(setting)), "streams");
+  ASSERT_TRUE(config) << config.error().message();
+  EXPECT_FALSE(config->watch_all_processes);
+  EXPECT_TRUE(config->classes.rules.empty());
+  for (const MechanismInfo& info : kMechanisms) {
+    EXPECT_EQ(config->settings.mechanisms.has(info.mechanism),
+              info.mechanism == Mechanism::self_debug || info.mechanism == Mechanism::update_queue)
+        << info.name;
+  }
+  EXPECT_EQ(exact_mechanisms(setting), "");
+  setting.inexact = {"self-debug"};
+  EXPECT_EQ(mechanisms_for_streams(setting), std::vector<std::string>{"update-queue"});
+  const auto others =
+      config::parse(daemon_settings(setting, exact_mechanisms(setting)), "settings");
+  ASSERT_TRUE(others) << others.error().message();
+  for (const MechanismInfo& info : kMechanisms) {
+    EXPECT_EQ(others->settings.mechanisms.has(info.mechanism),
+              info.by_default && info.mechanism != Mechanism::self_debug)
+        << info.name;
+  }
+}
+
+// Whoever is starved has answered the least, and waits the longest.
+TEST(Rivals, WaitUntilTheEndForWhatWasNotAnswered) {
+  EXPECT_EQ(with_unanswered({10, 12}, 15, 0.031), (std::vector<double>{10, 12, 1}));
+  EXPECT_EQ(with_unanswered({}, 10, 0.03), (std::vector<double>{30, 20, 10}));
+  EXPECT_EQ(with_unanswered({10, 20, 30}, 10, 0.02), (std::vector<double>{10, 20, 30}));
+  Rivals rivals;
+  rivals.high_ms = 5;
+  EXPECT_FALSE(rivals.ratio()) << "unknown is not zero";
+  rivals.low_ms = 15;
+  EXPECT_EQ(rivals.ratio(), 3);
 }
 
 // On a full disk: a daemon with no settings would schedule everybody's programs.

@@ -5,8 +5,7 @@
 namespace gp::verify {
 
 ContainerSigns container_signs(Os& os) {
-  // That of the kernel's first processes has this number since Linux 3.8 (proc_ns.h,
-  // PROC_PID_INIT_INO).
+  // That of the kernel's first processes has this number since Linux 3.8 (PROC_PID_INIT_INO).
   constexpr char kFirstPidNamespace[] = "pid:[4026531836]";
   ContainerSigns signs;
   // Docker's, podman's, and the directory that every pod of Kubernetes has.

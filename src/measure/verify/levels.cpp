@@ -6,6 +6,7 @@
 #include "report/numbers.h"
 #include "verify/judge.h"
 #include "verify/online.h"
+#include "verify/rivals.h"
 #include "verify/steps.h"
 #include "verify/stops.h"
 
@@ -13,8 +14,7 @@ namespace gp::verify {
 namespace {
 
 struct Level {
-  std::optional<double> p50_ms;      // of online requests
-  std::optional<double> offline_ms;  // per kernel of offline, its stops with it
+  std::optional<double> p50_ms;  // of online requests
   double preemptions = 0, wrong_lanes = 0;
 };
 
@@ -30,9 +30,8 @@ Result<Level> measure_level(const Setting& setting, const demo::Scheduler& sched
   if (beside.failure) {
     return *beside.failure;
   }
-  return Level{demo::quantile(beside.latencies_ms, 0.5),
-               report::ratio(1000, beside.offline_kernels_per_s),
-               static_cast<double>(beside.preemptions), beside.wrong_lanes};
+  return Level{demo::quantile(beside.latencies_ms, 0.5), static_cast<double>(beside.preemptions),
+               beside.wrong_lanes};
 }
 
 Result<Level> measure_level_1(const Setting& setting) {
@@ -46,18 +45,6 @@ Result<Level> measure_level_3(const Setting& setting) {
   return measure_level(setting, scheduler, offline_for_best(setting, scheduler, "offline"));
 }
 
-// What priority makes of waiting: how much longer than a request a kernel of offline takes. Both
-// programs are not alike, so it is there to be compared between levels and machines.
-report::Criterion shown_ratio(const char* level, const Level& measured) {
-  report::Criterion criterion =
-      at_least("levels", fmt::format("offline's time per kernel over online's p50, {}", level), 1,
-               "x", report::ratio(measured.offline_ms, measured.p50_ms));
-  criterion.unjudged = report::kShown;
-  criterion.note = fmt::format("{} over {}", report::format_ms(measured.offline_ms),
-                               report::format_ms(measured.p50_ms));
-  return criterion;
-}
-
 }  // namespace
 
 Status run_levels(Setting& setting, report::Results& results) {
@@ -67,14 +54,12 @@ Status run_levels(Setting& setting, report::Results& results) {
                               report::ratio(level1.p50_ms, level3.p50_ms)));
   criteria.back().note = fmt::format("gate {}, {} {}", report::format_ms(level1.p50_ms),
                                      setting.working.front(), report::format_ms(level3.p50_ms));
-  criteria.push_back(shown_ratio("level 1", level1));
-  criteria.push_back(shown_ratio("level 3", level3));
   // Else it is no level 3 that was measured.
   criteria.push_back(
       at_least("levels", "stops of offline, with level 3", 1, "", level3.preemptions));
   criteria.push_back(
       at_most("levels", "wrong results", 0, "", level1.wrong_lanes + level3.wrong_lanes));
-  return ok();
+  return compare_rivals(setting, results);
 }
 
 namespace {

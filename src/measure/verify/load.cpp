@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <initializer_list>
 #include <thread>
 
 namespace gp::verify {
@@ -18,26 +19,19 @@ demo::Command command_of(const Setting& setting, const LoadOptions& options) {
   demo::Command command;
   command.name = options.name;
   command.environment = options.environment;
+  const auto add = [&](std::initializer_list<std::string> words) {
+    command.words.insert(command.words.end(), words);
+  };
   if (options.scheduler != nullptr) {
-    command.words = {setting.programs.gpreempt,
-                     "run",
-                     "--class",
-                     options.work_class,
-                     "--job",
-                     options.job.empty() ? options.name : options.job,
-                     "--socket",
-                     options.agent ? options.scheduler->socket() : setting.scratch.file("nobody"),
-                     "--"};
+    add({setting.programs.gpreempt, "run"});
+    options.streams ? add({"--streams"}) : add({"--class", options.work_class});
+    add({"--job", options.job.empty() ? options.name : options.job, "--socket",
+         options.agent ? options.scheduler->socket() : setting.scratch.file("nobody"), "--"});
   }
-  const std::vector<std::string> program = {
-      setting.programs.load,
-      "--node",
-      std::to_string(options.node.value_or(setting.node.node_id)),
-      "--queues",
-      std::to_string(options.queues),
-      "--mark",
-      fmt::format("{}-{}", setting.mark, options.work_class)};
-  command.words.insert(command.words.end(), program.begin(), program.end());
+  add({setting.programs.load, "--node", std::to_string(options.node.value_or(setting.node.node_id)),
+       "--mark",
+       fmt::format("{}-{}", setting.mark, options.streams ? "streams" : options.work_class)});
+  options.streams ? add({"--streams"}) : add({"--queues", std::to_string(options.queues)});
   command.error_file = setting.scratch.file(fmt::format("{}.log", options.name));
   command.end_signal = SIGKILL;
   command.listens = true;
@@ -49,10 +43,11 @@ demo::Command command_of(const Setting& setting, const LoadOptions& options) {
 Result<Load> Load::start(const Setting& setting, const LoadOptions& options) {
   std::error_code none;  // the last words of one before it are not its own
   std::filesystem::remove(setting.scratch.file(fmt::format("{}.log", options.name)), none);
-  Load load(setting, TRY(demo::Child::start(command_of(setting, options))), options.queues);
+  const unsigned queues = options.streams ? 2 : options.queues;
+  Load load(setting, TRY(demo::Child::start(command_of(setting, options))), queues);
   load.has_agent_ = options.scheduler != nullptr && options.agent;
   load.ready_ = TRY(load.take("ready"));
-  for (unsigned i = 0; i < options.queues; ++i) {
+  for (unsigned i = 0; i < queues; ++i) {
     load.queues_.push_back(TRY(load.take("queue")));
   }
   return load;
@@ -134,6 +129,11 @@ Status Load::begin_offline(const KernelShape& shape, double ms) {
   TRY(tell("offline " + words));
   TRY(take("begun"));
   return ok();
+}
+
+Status Load::begin_requests(const KernelShape& shape, double ms, double every_ms) {
+  const std::string words = TRY(words_of(shape, ms));
+  return tell(fmt::format("offline {} every={}", words, every_ms));
 }
 
 Result<Reply> Load::end_offline() {

@@ -23,6 +23,9 @@ struct LoadOptions {
   // False: its agent does not reach the daemon, which has to find it and stop it from outside.
   bool agent = true;
   unsigned queues = 1;
+  // One queue of high priority for online work, one of low for offline, whatever `work_class` says;
+  // only start_daemon_for_streams() takes it for two.
+  bool streams = false;
   std::optional<u32> node = {};  // empty: that of the setting
   std::map<std::string, std::string> environment = {};
 };
@@ -38,6 +41,8 @@ class Load {
   Result<double> bandwidth();
   // Kernels of this length back to back, until end_offline(). Returns when all queues run.
   Status begin_offline(const KernelShape& shape, double ms);
+  // Instead: requests of this length, one every so often. Returns at once.
+  Status begin_requests(const KernelShape& shape, double ms, double every_ms);
   Result<Reply> end_offline();
   // One kernel on every queue. Returns when all run; the end of each is an "ended".
   Status begin_once(const KernelShape& shape, double ms);

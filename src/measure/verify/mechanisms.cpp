@@ -171,6 +171,8 @@ Status try_mechanism(Setting& setting, std::span<const Case> cases, report::Resu
   const bool good = trial && trial->stopped && trial->exact;
   if (good) {
     setting.working.emplace_back(cases.front().mechanism.name);
+  } else if (trial && !trial->exact) {
+    setting.inexact.emplace_back(cases.front().mechanism.name);
   }
   if (!good || setting.working.size() > 1) {
     show_times(std::span(results.criteria).subspan(before));

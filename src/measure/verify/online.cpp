@@ -18,11 +18,7 @@ namespace gp::verify {
 namespace {
 
 constexpr char kOnlineStep[] = "online";
-constexpr double kRequestMs = 1, kEveryMs = 50, kOfflineKernelMs = 20;
 constexpr unsigned kWarmUps = 3;
-
-// Requests that wait for each other take longer than the time between them.
-milliseconds patience_for(milliseconds duration) { return 2 * duration + std::chrono::minutes(5); }
 
 // The end comes early if the user wants it, and if one of the programs dies or hangs: what was
 // measured until then counts.
@@ -48,9 +44,7 @@ Status serve(Load& online, const std::vector<Load*>& beside, const Setting& sett
   const auto requests = static_cast<unsigned>(static_cast<double>(duration.count()) / kEveryMs);
   TRY(online.begin_online(shape, kRequestMs, kEveryMs, std::max(1U, requests)));
   const Reply served = TRY(requests_of(online, beside, setting, duration, measured));
-  for (const double us : served.list) {
-    measured.latencies_ms.push_back(us / 1000);
-  }
+  measured.latencies_ms = in_ms(served);
   measured.wrong_lanes += served.number("wrong_lanes");
   return ok();
 }
@@ -91,6 +85,18 @@ Status end_offline(Load& offline, const Programs& programs, Beside& measured) {
 }
 
 }  // namespace
+
+// Requests that wait for each other take longer than the time between them.
+milliseconds patience_for(milliseconds duration) { return 2 * duration + std::chrono::minutes(5); }
+
+std::vector<double> in_ms(const Reply& latencies_us) {
+  std::vector<double> ms;
+  ms.reserve(latencies_us.list.size());
+  for (const double us : latencies_us.list) {
+    ms.push_back(us / 1000);
+  }
+  return ms;
+}
 
 report::Criterion loss_criterion(const char* step, const Loss& loss) {
   report::Criterion criterion = at_most(step, "offline throughput lost beyond online's own time",

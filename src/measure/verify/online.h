@@ -9,9 +9,16 @@
 #include "base/result.h"
 #include "demo/scheduler.h"
 #include "report/results.h"
+#include "verify/reply.h"
 #include "verify/setting.h"
 
 namespace gp::verify {
+
+// Requests so long, one every so often, beside kernels of offline that are so long.
+inline constexpr double kRequestMs = 1, kEveryMs = 50, kOfflineKernelMs = 20;
+milliseconds patience_for(milliseconds duration);
+// The list of a reply.
+std::vector<double> in_ms(const Reply& latencies_us);
 
 struct Programs {
   bool online = false, offline = false;

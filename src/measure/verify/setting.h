@@ -71,7 +71,8 @@ struct Setting {
   std::string runtime = {};  // "HSA 1.15 (/opt/rocm/lib/libhsa-runtime64.so.1)"
   // Mechanisms of level 3 that have stopped running kernels here, and exactly: the best first.
   std::vector<std::string> working = {};
-  bool mechanisms_tried = false;  // if none is working then, there is none
+  bool mechanisms_tried = false;          // if none is working then, there is none
+  std::vector<std::string> inexact = {};  // those that have stopped kernels, and wrongly
   std::optional<Alone> alone = {};
   std::string queue_dump = {};  // the driver's lists while our programs ran
 };
@@ -85,8 +86,19 @@ inline constexpr auto kRunsAgainAtMost = 3 * kLease;
 // The daemon's classes: programs with our mark are what we say, all others are left alone. `extra`:
 // further lines of its configuration, before its tables.
 std::string daemon_settings(const Setting& setting, const std::string& extra);
-Result<demo::Scheduler> start_daemon(const Setting& setting, const std::string& extra = "");
+// With the daemon's own choice of mechanisms, but for those that have lost results here.
+Result<demo::Scheduler> start_daemon(const Setting& setting);
+std::string exact_mechanisms(const Setting& setting);  // a line; empty: it may use all
 // One that may use this mechanism alone.
 Result<demo::Scheduler> start_daemon_with(const Setting& setting, const std::string& mechanism);
+
+// Streams of one program have the classes that it gives them only where no rule is enforced. So
+// this daemon leaves others alone in another way: it does not look for them, and its mechanisms
+// work inside programs alone, through agents that have come to its socket.
+std::string settings_for_streams(const std::vector<std::string>& mechanisms);
+Result<demo::Scheduler> start_daemon_for_streams(const Setting& setting,
+                                                 const std::vector<std::string>& mechanisms);
+// Those that stop some queues of a program and have not lost anything, the best first.
+std::vector<std::string> mechanisms_for_streams(const Setting& setting);
 
 }  // namespace gp::verify

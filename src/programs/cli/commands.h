@@ -87,6 +87,7 @@ struct VerifyOptions {
   bool quick = false;        // two minutes
   bool anonymous = false;    // no names of host and user
   bool virtual_gpu = false;  // even if there is a GPU
+  std::string container;     // one that runs, in which to do it; empty: here
   std::string output;        // a directory for the results; empty: named by host and date
   std::optional<std::chrono::milliseconds> soak;
   std::optional<unsigned> rounds;  // so few stops: to see it at work

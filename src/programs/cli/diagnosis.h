@@ -15,7 +15,7 @@ enum class Health { good, limited, bad, unknown };
 const char* name(Health health);
 
 struct Finding {
-  const char* subject;  // "device"
+  std::string subject;  // "device"
   Health health = Health::good;
   std::string text;
   std::string fix;               // empty if nothing is to be done

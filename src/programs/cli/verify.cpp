@@ -19,6 +19,7 @@
 #include "cli/bench_output.h"
 #include "cli/commands.h"
 #include "cli/diagnosis.h"
+#include "cli/in_container.h"
 #include "cli/measuring_setup.h"
 #include "cli/system.h"
 #include "demo/demo.h"
@@ -286,16 +287,20 @@ Result<std::string> keep_somewhere(const std::string& output, const Kept& kept) 
   return archive;
 }
 
-Status keep(const Run& run, const std::string& output, bool anonymous) {
-  const Kept kept = TRY(what_to_keep(run, anonymous));
-  const std::string archive = TRY(keep_somewhere(output, kept));
+// Before anything is written.
+void show_what_is_in_it(const Kept& kept, bool anonymous) {
   fmt::print("The archive has {}, {}", report::kResultsFile, report::kPageFile);
   for (const File& file : kept.files) {
     fmt::print(", {}", file.name);
   }
   fmt::print(".\n{}\n", anonymous ? "The names of this host and user are left out."
                                   : "It names this host and user; --anonymous leaves them out.");
-  fmt::print("{}\n", archive);
+}
+
+Status keep(const Run& run, const std::string& output, bool anonymous) {
+  const Kept kept = TRY(what_to_keep(run, anonymous));
+  show_what_is_in_it(kept, anonymous);
+  fmt::print("{}\n", TRY(keep_somewhere(output, kept)));
   return ok();
 }
 
@@ -316,6 +321,19 @@ Result<MeasuringSetup> prepare_verify(const VerifyOptions& options) {
   return MeasuringSetup{std::move(programs), TRY(catch_end_signals())};
 }
 
+int verify_elsewhere(const VerifyOptions& options) {
+  if (const Status place = check_place_for(options.output); !place) {
+    return report_error(place.error());
+  }
+  const auto words_for = [&](const std::string& output) {
+    VerifyOptions inside = options;
+    inside.output = output;
+    return words_of(inside);
+  };
+  const auto status = verify_in_container(options.container, options.output, words_for);
+  return status ? *status : report_error(status.error());
+}
+
 }  // namespace
 
 int verify(VerifyOptions options) {
@@ -323,6 +341,9 @@ int verify(VerifyOptions options) {
     return report_error(known.error());
   }
   options.output = output_of(options);
+  if (!options.container.empty()) {
+    return verify_elsewhere(options);
+  }
   const Result<MeasuringSetup> setup = prepare_verify(options);
   if (!setup) {
     return report_error(setup.error());

@@ -127,12 +127,12 @@ void Activity::offline(const Work& work, const Rate& rate, double seconds) {
   });
 }
 
-void Activity::online(const Work& work, double every_ms, std::uint32_t requests) {
-  begin([this, work, every_ms, requests] {
+void Activity::requests(const char* word, const Work& work, double every_ms, std::uint32_t most) {
+  begin([this, word, work, every_ms, most] {
     std::string latencies;
     Outcome all;
     const auto begin = Clock::now();
-    for (std::uint32_t i = 0; i < requests && !end_; i++) {
+    for (std::uint32_t i = 0; i < most && !end_; i++) {
       const auto arrival = begin + std::chrono::duration_cast<Clock::duration>(
                                        std::chrono::duration<double, std::milli>(every_ms * i));
       std::this_thread::sleep_until(arrival);
@@ -144,7 +144,7 @@ void Activity::online(const Work& work, double every_ms, std::uint32_t requests)
     }
     const double took = seconds_since(begin);
     busy_ = false;
-    say("online requests=%u seconds=%.6f wrong_lanes=%u latencies_us%s", kernels_.load(), took,
+    say("%s requests=%u seconds=%.6f wrong_lanes=%u latencies_us%s", word, kernels_.load(), took,
         all.wrong_lanes, latencies.c_str());
   });
 }

@@ -1,5 +1,5 @@
-// What the program is told to do with its queues. One activity at a time, in a thread of its own,
-// so that the program answers meanwhile; each reports on stdout when it ends.
+// What the program is told to do with some of its queues. One activity at a time, in a thread of
+// its own, so that the program answers meanwhile; each reports on stdout when it ends.
 #pragma once
 
 #include <atomic>
@@ -32,9 +32,9 @@ class Activity {
   void once(const Work& work, const Rate& rate);
   // Kernels back to back on every queue until end(), or for that long.
   void offline(const Work& work, const Rate& rate, double seconds);
-  // A kernel every so often on the first queue. Whether or not the last one has ended: latency
-  // counts from when it should have begun.
-  void online(const Work& work, double every_ms, std::uint32_t requests);
+  // A kernel every so often on the first queue, until end() or so many. Whether or not the last one
+  // has ended: latency counts from when it should have begun. `word`: how the report begins.
+  void requests(const char* word, const Work& work, double every_ms, std::uint32_t most);
 
   // After what is in flight; waits for it.
   void end();

@@ -29,6 +29,7 @@ namespace gp::load {
   F(hsa_executable_symbol_get_info)            \
   F(hsa_queue_create)                          \
   F(hsa_queue_destroy)                         \
+  F(hsa_amd_queue_set_priority)                \
   F(hsa_queue_add_write_index_relaxed)         \
   F(hsa_signal_create)                         \
   F(hsa_signal_store_relaxed)                  \

@@ -7,6 +7,7 @@
 //   bandwidth                             of a fill of the GPU's memory: "bandwidth gb_per_s=B"
 //   once ms=10                            a kernel on every queue: "begun", "ended ...", "done"
 //   offline ms=10 [for=SECONDS]           back to back until "stop": "begun", "offline ..."
+//   offline ms=10 every=15                a request every 15 ms until "stop": as `online`
 //   online ms=1 every=50 count=100        a request every 50 ms: "online ... latencies_us ..."
 //   progress                              rounds of each queue's running kernel, kernels ended
 //   stop                                  ends offline or online after what is in flight
@@ -30,12 +31,14 @@ using namespace gp::load;
 
 constexpr int kUsage = 2;
 constexpr const char* kUsageText =
-    "usage: gpreempt-load [--gpu N | --node KFD_NODE] [--queues N] [--mark TEXT]\n"
-    "Runs GPU kernels of known length as lines on stdin say; for `gpreempt verify`.";
+    "usage: gpreempt-load [--gpu N | --node KFD_NODE] [--queues N | --streams] [--mark TEXT]\n"
+    "Runs GPU kernels of known length as lines on stdin say; for `gpreempt verify`.\n"
+    "--streams: online work on a queue of high priority, offline on one of low, both at once";
 
 struct Options {
   unsigned gpu = 0, queues = 1;
   int node = -1;
+  bool streams = false;
 };
 
 unsigned number(const char* option, const char* value, unsigned least, unsigned most) {
@@ -55,6 +58,10 @@ Options options_of(int argc, char** argv) {
       std::puts(kUsageText);
       std::exit(0);
     }
+    if (option == "--streams") {
+      options.streams = true;
+      continue;
+    }
     const char* value = i + 1 < argc ? argv[++i] : nullptr;
     if (option == "--gpu") {
       options.gpu = number("--gpu", value, 0, 1023);
@@ -68,24 +75,29 @@ Options options_of(int argc, char** argv) {
       fail(kUsage, "unknown option %s\n%s", option.c_str(), kUsageText);
     }
   }
+  if (options.streams && options.queues != 1) {
+    fail(kUsage, "--streams has two queues: not with --queues\n%s", kUsageText);
+  }
   return options;
 }
 
 class Program {
  public:
-  explicit Program(const Options& options) : gpu_(options.gpu, options.node), activity_(streams_) {
+  explicit Program(const Options& options)
+      : gpu_(options.gpu, options.node), activity_(streams_), on_high_(high_) {
     for (unsigned i = 0; i < options.queues; i++) {
-      streams_.push_back(std::make_unique<Stream>(gpu_));
-      const hsa_queue_t& queue = streams_[i]->queue();
-      say("queue index=%u ring=0x%llx bytes=%u", i,
-          static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(queue.base_address)),
-          queue.size * 64);
+      add_queue(streams_);
+    }
+    if (options.streams) {
+      streams_.front()->set_priority(HSA_AMD_QUEUE_PRIORITY_LOW);
+      add_queue(high_);
+      high_.front()->set_priority(HSA_AMD_QUEUE_PRIORITY_HIGH);
     }
     std::uint16_t major = 0, minor = 0;
     hsa().hsa_system_get_info(HSA_SYSTEM_INFO_VERSION_MAJOR, &major);
     hsa().hsa_system_get_info(HSA_SYSTEM_INFO_VERSION_MINOR, &minor);
     say("ready pid=%d node=%u target=%s compute_units=%u queues=%u hsa=%u.%u library=%s", getpid(),
-        gpu_.node, gpu_.target.c_str(), gpu_.compute_units, options.queues, major, minor,
+        gpu_.node, gpu_.target.c_str(), gpu_.compute_units, queues_, major, minor,
         hsa_library_path());
   }
 
@@ -102,14 +114,15 @@ class Program {
       return answer_progress();
     }
     if (word == "stop") {
+      on_high_.end();
       activity_.end();
       return true;
     }
-    if (activity_.busy()) {
+    if (word == "rate") {
+      set_rate(command);
+    } else if (is_busy(word)) {
       say("error %s: something else is under way", word.c_str());
-      return true;
-    }
-    if (word == "calibrate" || word == "rate") {
+    } else if (word == "calibrate") {
       set_rate(command);
     } else if (word == "bandwidth") {
       say("bandwidth gb_per_s=%.4f", fill_gb_per_s(gpu_));
@@ -123,6 +136,23 @@ class Program {
 
  private:
   using RateKey = std::pair<std::string, std::uint32_t>;
+
+  void add_queue(Streams& streams) {
+    const hsa_queue_t& queue = streams.emplace_back(std::make_unique<Stream>(gpu_))->queue();
+    say("queue index=%u ring=0x%llx bytes=%u", queues_++,
+        static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(queue.base_address)),
+        queue.size * 64);
+  }
+
+  // For what this word asks. Where online and offline work have queues of their own they do not
+  // wait for each other; what measures waits for both.
+  bool is_busy(const std::string& word) const {
+    return (word != "online" && activity_.busy()) || (word != "offline" && on_high_.busy()) ||
+           (word == "online" && high_.empty() && activity_.busy());
+  }
+  Activity& activity_for(const std::string& word) {
+    return word == "online" && !high_.empty() ? on_high_ : activity_;
+  }
 
   // What every command that launches says.
   RateKey kernel_of(Command& command) {
@@ -139,8 +169,10 @@ class Program {
 
   bool answer_progress() {
     std::string rounds;
-    for (const auto& stream : streams_) {
-      rounds += " " + std::to_string(stream->progress());
+    for (const Streams* streams : {&streams_, &high_}) {
+      for (const auto& stream : *streams) {
+        rounds += " " + std::to_string(stream->progress());
+      }
     }
     say("progress kernels=%u rounds%s", activity_.kernels(), rounds.c_str());
     return true;
@@ -170,7 +202,7 @@ class Program {
     const double ms = command.number("ms", 10, 1e-3);
     const double seconds = command.word() == "offline" ? command.number("for", 0, 0) : 0;
     const bool online = command.word() == "online";
-    const double every = online ? command.number("every", 50, 0) : 0;
+    const double every = command.number("every", online ? 50 : 0, 0);
     const std::uint32_t count = online ? command.whole("count", 100, 1) : 0;
     if (refused(command)) {
       return;
@@ -185,15 +217,18 @@ class Program {
     if (command.word() == "once") {
       activity_.once(work, rate->second);
     } else if (online) {
-      activity_.online(work, every, count);
+      activity_for(command.word()).requests("online", work, every, count);
+    } else if (every > 0) {
+      activity_.requests("offline", work, every, UINT32_MAX);
     } else {
       activity_.offline(work, rate->second, seconds);
     }
   }
 
   Gpu gpu_;
-  Streams streams_;
-  Activity activity_;
+  unsigned queues_ = 0;
+  Streams streams_, high_;  // high_ has none without --streams
+  Activity activity_, on_high_;
   std::map<RateKey, Rate> rates_;
 };
 

@@ -46,6 +46,10 @@ Stream::Stream(const Gpu& gpu) : gpu_(gpu), progress_(gpu.shared<std::uint32_t>(
 
 Stream::~Stream() { hsa().hsa_queue_destroy(queue_); }
 
+void Stream::set_priority(hsa_amd_queue_priority_t priority) {
+  check(hsa().hsa_amd_queue_set_priority(queue_, priority), "give a queue its priority");
+}
+
 void Stream::launch(const Work& work) {
   Slot& slot = slots_[launched_ % kInFlight];
   if (slot.room < work.groups) {

@@ -37,6 +37,7 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
   ~Stream();
 
+  void set_priority(hsa_amd_queue_priority_t priority);
   // At most kInFlight before wait().
   void launch(const Work& work);
   // For the oldest kernel in flight.

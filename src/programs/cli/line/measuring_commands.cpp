@@ -33,6 +33,7 @@ constexpr char kVerifyExamples[] = R"(Examples:
   gpreempt verify --quick                   two minutes: does it work here at all?
   gpreempt verify                           half an hour, and one archive to send
   gpreempt verify --gpu 3 --soak 4h         the fourth GPU, and four hours of load after that
+  gpreempt verify --container trainer       where ROCm is, in a container that runs
   gpreempt verify --virtual-gpu --quick     without a GPU, to see what it does
 
 Run it where ROCm is: in the container, if ROCm lives in one. It starts GPU programs and a daemon of
@@ -146,7 +147,13 @@ void add_verify(CLI::App& app, Chosen& chosen) {
       .add_option("--output", options->output,
                   "For the results (default: gpreempt-verify-HOST-DATE); the archive is beside it")
       ->type_name("DIR");
-  command.add_flag("--virtual-gpu", options->virtual_gpu, "On a virtual GPU, even if there is one");
+  CLI::Option* virtual_gpu = command.add_flag("--virtual-gpu", options->virtual_gpu,
+                                              "On a virtual GPU, even if there is one");
+  command
+      .add_option("--container", options->container,
+                  "In this container, which runs: by docker or podman, where ROCm is not here")
+      ->type_name("NAME")
+      ->excludes(virtual_gpu);
   command.footer(kVerifyExamples);
   command.callback([options, &chosen] { chosen = [options] { return verify(*options); }; });
 }
