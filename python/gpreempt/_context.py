@@ -21,6 +21,32 @@ def encoded(text: Optional[str]) -> Optional[bytes]:
     return None if text is None else os.fsencode(text)
 
 
+class _Released:
+    """What became of a Held. Without __del__: in one, Python swallows a KeyboardInterrupt."""
+
+    def release(self) -> None:
+        """Twice is no error."""
+
+
+class Held:
+    """Something to be released: by release(), or when nobody has this object any more."""
+
+    def __init__(self, release: Callable[[], None]) -> None:
+        self._release = release
+
+    def release(self) -> None:
+        """Once more after an interrupt: what is called must bear that."""
+        try:
+            self._release()
+        except BaseException:
+            self._release()
+            raise
+        self.__class__ = _Released  # type: ignore[assignment]
+
+    def __del__(self) -> None:
+        self._release()
+
+
 class Context:
     """The library, opened. Needs neither a device nor a daemon. Of no use in a forked child."""
 
@@ -50,7 +76,7 @@ class Context:
             self.close()
 
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 _shared: Optional[Context] = None
 _in_child: List[Callable[[], None]] = []
 
@@ -66,7 +92,7 @@ def in_forked_child(forget: Callable[[], None]) -> None:
 def _forget() -> None:
     # What is dropped closes its copy of the connection: the daemon sees when the parent's ends.
     global _lock, _shared
-    _lock = threading.Lock()
+    _lock = threading.RLock()
     _shared = None
     for forget in _in_child:
         forget()

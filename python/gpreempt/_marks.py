@@ -27,7 +27,7 @@ class Marks:
         self.pid = os.getpid()
         self.context = Context()
         self.latency_target_ns = latency_target_ns
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._holders: Set[int] = set()
         self._begun = False
         self._begun_at = 0.0
@@ -78,7 +78,7 @@ class _Process:
     """What this process has, and a forked child has not."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
         self.shared: Optional[Marks] = None
         # For requests with a latency target: each needs a mark of its own.
         self.spare: Deque[Marks] = deque(maxlen=16)
@@ -116,14 +116,14 @@ def marks_for(latency_target_ns: int) -> Marks:
 
 def give_back(marks: Marks) -> None:
     """Nobody holds it any more."""
-    if marks.latency_target_ns != 0 and marks.pid == os.getpid():
+    if marks.latency_target_ns != 0 and marks not in _process.spare:
         _process.spare.append(marks)
 
 
-def warn_once(error: GpreemptError) -> None:
+def warn_once(error: GpreemptError, stacklevel: int) -> None:
     """The program goes on without a scheduler, and hears so once."""
     if not _process.has_warned:
         _process.has_warned = True
         what = "gpreemptd is not running, so nothing is scheduled" \
             if isinstance(error, DaemonNotRunning) else "gpreemptd has refused"
-        warnings.warn(f"{what}: {error}", GpreemptWarning, stacklevel=4)
+        warnings.warn(f"{what}: {error}", GpreemptWarning, stacklevel=stacklevel)

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import functools
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Iterable, List, Optional, Type, Union
 
 from . import _abi
-from ._context import Context, encoded, shared_context
+from ._context import Context, Held, encoded, shared_context
 from .errors import GpreemptError
 from .machine import Process, Queue
 
@@ -85,6 +86,12 @@ def nanoseconds(seconds: float) -> int:
     return max(1, round(seconds * 1e9))
 
 
+def _free(context: Context, handle: ctypes.c_void_p) -> None:
+    lease, handle.value = handle.value, None
+    if lease:
+        context.library.call("gpreempt_lease_free", lease)
+
+
 class Suspension:
     """Queues that are stopped, until `resume()`, the end of the `with` block, the deadline, or the
     end of this object. Made by `suspend()`."""
@@ -93,7 +100,9 @@ class Suspension:
         self._context = context
         self._handle = ctypes.c_void_p()
         self._end: Optional[str] = None
+        self.queues: List[StoppedQueue] = []
         # C writes the handle before Python can be interrupted: whoever drops this object resumes.
+        self._held = Held(functools.partial(_free, context, self._handle))
         context.check(function, *arguments, ctypes.byref(self._handle))
         self.queues = self._queues()
         self.times = self._times()
@@ -142,17 +151,8 @@ class Suspension:
         except GpreemptError as error:
             if error.errno != errno.ECHILD:
                 raise
-        self._free()
-
-    def _free(self) -> None:
-        handle, self._handle = self._handle, ctypes.c_void_p()
-        if handle:
-            self._context.library.call("gpreempt_lease_free", handle)
         self._end = self._end or "ended"
-
-    def __del__(self) -> None:
-        if getattr(self, "_handle", None):
-            self._free()
+        self._held.release()
 
     def __enter__(self) -> Suspension:
         return self

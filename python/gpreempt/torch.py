@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import inspect
 from contextlib import contextmanager
-from types import ModuleType
 from typing import Any, Iterable, Iterator, Optional, TypeVar
 
 from .work import offline, online
@@ -19,7 +18,7 @@ from .work import offline, online
 T = TypeVar("T")
 
 
-def _torch() -> ModuleType:
+def _torch() -> Any:
     import torch
 
     return torch
@@ -35,15 +34,15 @@ class Wrapped:
 
     def __init__(self, model: Any, latency_target: Optional[float], required: bool,
                  synchronize: bool) -> None:
-        self.__dict__.update(model=model, _online=online(latency_target, required=required),
-                             _synchronize=synchronize)
+        self.__dict__.update(model=model, _how=(latency_target, required, synchronize))
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         if not has_gpu():
             return self.model(*arguments, **named)
-        with self._online:
+        latency_target, required, synchronize = self._how
+        with online(latency_target, required=required):
             answer = self.model(*arguments, **named)
-            if self._synchronize:
+            if synchronize:
                 _torch().cuda.current_stream().synchronize()
             return answer
 
@@ -63,16 +62,10 @@ class Wrapped:
         setattr(self.model, name, value)
 
     def __reduce__(self) -> Any:
-        mine = self._online
-        return _wrapped, (self.model, mine.latency_target, mine.required, self._synchronize)
+        return Wrapped, (self.model, *self._how)
 
     def __repr__(self) -> str:
         return f"Wrapped({self.model!r})"
-
-
-def _wrapped(model: Any, latency_target: Optional[float], required: bool,
-             synchronize: bool) -> Wrapped:
-    return Wrapped(model, latency_target, required, synchronize)
 
 
 def wrap(model: Any, cls: str = "online", *, latency_target: Optional[float] = None,

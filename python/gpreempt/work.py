@@ -14,11 +14,11 @@ import inspect
 import itertools
 import os
 from types import TracebackType
-from typing import Any, Callable, List, Optional, Tuple, Type, TypeVar, cast
+from typing import Any, Callable, List, Optional, Type, TypeVar, cast
 
 from . import _abi
 from ._agent import bring_agent
-from ._context import encoded, shared_context
+from ._context import Held, encoded, shared_context
 from ._marks import Marks, give_back, marks_for, warn_once
 from .errors import GpreemptError
 
@@ -33,6 +33,12 @@ def class_number(cls: str) -> int:
         return CLASSES[cls]
     except KeyError:
         raise ValueError(f"class {cls!r}: one of {', '.join(CLASSES)}") from None
+
+
+def _leave(marks: Marks, number: int) -> None:
+    if marks.pid == os.getpid():  # not in a forked child: the mark is the parent's
+        marks.leave(number)
+        give_back(marks)
 
 
 class online:  # a name for what follows `with` and @
@@ -53,47 +59,41 @@ class online:  # a name for what follows `with` and @
         self._target_ns = 0 if latency_target is None else max(1, round(latency_target * 1e9))
         self.latency_target = latency_target
         self.required = required
-        self._entered: List[Tuple[Marks, int]] = []
+        self._entered: List[Held] = []
 
     def __enter__(self) -> online:
+        return self._enter(4)
+
+    def _enter(self, stacklevel: int) -> online:
         bring_agent("online")
         try:
-            held = (marks_for(self._target_ns), next(_numbers))
-            self._entered.append(held)
-            held[0].join(held[1])
+            marks, number = marks_for(self._target_ns), next(_numbers)
+            self._entered.append(Held(functools.partial(_leave, marks, number)))
+            marks.join(number)
         except GpreemptError as error:
             if self.required:
-                self._leave()
+                self._exit()
                 raise
-            warn_once(error)
+            warn_once(error, stacklevel)
         except BaseException:
-            self._leave()
+            self._exit()
             raise
         return self
 
-    def _leave(self) -> None:
-        if not self._entered:
-            return
-        marks, number = self._entered[-1]
-        if marks.pid == os.getpid():  # not in a forked child: the mark is the parent's
-            marks.leave(number)
-        self._entered.pop()
-        give_back(marks)
+    def _exit(self) -> None:
+        if self._entered:  # unless it was interrupted before anything happened
+            self._entered.pop().release()
 
     def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
                  trace: Optional[TracebackType]) -> None:
-        self._leave()
-
-    def __del__(self) -> None:
-        while getattr(self, "_entered", None):
-            self._leave()
+        self._exit()
 
     async def __aenter__(self) -> online:
-        return self.__enter__()
+        return self._enter(4)
 
     async def __aexit__(self, kind: Optional[Type[BaseException]],
                         error: Optional[BaseException], trace: Optional[TracebackType]) -> None:
-        self._leave()
+        self._exit()
 
     def __call__(self, function: F) -> F:
         def fresh() -> online:
@@ -147,7 +147,7 @@ class offline:
         except GpreemptError as error:
             if required:
                 raise
-            warn_once(error)
+            warn_once(error, 3)
 
     def __enter__(self) -> offline:
         return self
@@ -159,4 +159,4 @@ class offline:
         try:
             set_job(cls="normal")
         except GpreemptError as failure:
-            warn_once(failure)
+            warn_once(failure, 3)
