@@ -4,6 +4,7 @@ shown and compared. `gpreempt report FOLDER` makes the whole page of the same fi
 from __future__ import annotations
 
 import datetime
+import html
 import json
 import os
 import platform
@@ -217,3 +218,8 @@ def plot(results: Union[str, Results], path: Optional[str] = None) -> Any:
     if path is not None:
         figure.savefig(path)
     return figure
+
+
+def escaped(text: str) -> str:
+    """For HTML."""
+    return html.escape(text)

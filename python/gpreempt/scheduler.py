@@ -30,6 +30,7 @@ from .machine import Queue, Snapshot
 from .statistics import Statistics
 
 Key = Tuple[int, int]  # pid and queue id
+_GONE = (errno.ENOENT, errno.ESRCH)
 
 
 class Scheduler:
@@ -87,7 +88,8 @@ class Scheduler:
             try:
                 prepare(pid, mechanism=self.mechanism)
             except GpreemptError as error:
-                self._failed(error)
+                if error.errno not in _GONE:
+                    self._failed(error)
 
     def stop(self) -> None:
         """All queues run again, whatever tasks there are."""
@@ -154,7 +156,7 @@ class Scheduler:
                 self.statistics.suspend.add(self._stop.times.total)
                 return
             except GpreemptError as error:
-                if error.errno not in (errno.ENOENT, errno.ESRCH) or not self._forget_gone():
+                if error.errno not in _GONE or not self._forget_gone():
                     self._failed(error)
                     return
 
