@@ -17,12 +17,13 @@ NAME = "libgpreempt_agent.so"
 
 
 def agent_path() -> Optional[str]:
-    """Where the agent is: GPREEMPT_AGENT, or beside the library; None if it is not there."""
+    """Where the agent is: GPREEMPT_AGENT, beside the library, installed; None if it is not there."""
     named = os.environ.get("GPREEMPT_AGENT")
     if named:
         return os.path.abspath(named)
     folder = os.path.dirname(_path_of_library())
-    for place in (os.path.join(folder, NAME), os.path.join(folder, "gpreempt", NAME)):
+    for place in (os.path.join(folder, NAME), os.path.join(folder, "gpreempt", NAME),
+                  *(f"/usr/{where}/gpreempt/{NAME}" for where in ("local/lib", "lib", "lib64"))):
         if os.path.exists(place):
             return place
     return None
