@@ -560,6 +560,13 @@ struct gpreempt_job_options {
 GPREEMPT_API int gpreempt_set_job(gpreempt_context* context,
                                   const struct gpreempt_job_options* options);
 
+/* Writes what gpreemptd knows and does, as `gpreempt status --json` prints it: one JSON object in
+ * UTF-8, of which up to `capacity` bytes are written to `text`, the zero at its end included.
+ * `text` may be NULL if `capacity` is 0. The next call may have a longer text. Returns the length
+ * of the whole text without that zero: it was cut if that is not below `capacity`. -EINVAL;
+ * -ECHILD. Thread-safe. */
+GPREEMPT_API ssize_t gpreempt_status_json(gpreempt_context* context, char* text, size_t capacity);
+
 #ifdef __cplusplus
 }
 #endif

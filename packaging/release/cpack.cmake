@@ -21,6 +21,7 @@ set(CPACK_DEBIAN_PACKAGE_SECTION admin)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 # By hand: dpkg-shlibdeps would ask for the glibc of the system that builds.
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.28), libgcc-s1")
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "python3")  # for its package gpreempt
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${here}/scripts/triggers ${here}/scripts/shlibs ${here}/scripts/postinst
   ${here}/scripts/prerm ${here}/scripts/postrm)

@@ -105,11 +105,19 @@ TEST_F(GpuMarks, AJobHasTheNameClassAndPriorityItWasGiven) {
   EXPECT_EQ(program->ask("job " + std::string(64, 'x')), std::to_string(-ENAMETOOLONG));
 }
 
+TEST_F(GpuMarks, StatusIsAsLongAsItSaysAndCutWhereTheCallerHasNoRoom) {
+  ASSERT_NO_FATAL_FAILURE(start());
+  const std::string answer = program->ask("status");
+  EXPECT_GT(std::stoul(answer), status().dump().size() / 2);
+  EXPECT_EQ(answer.substr(answer.find(' ')), " {\"conne");
+}
+
 TEST_F(GpuMarks, WithoutADaemonAreRefusedAndTheProgramGoesOn) {
   start_program();
   EXPECT_EQ(program->ask("begin"), std::to_string(-ENOENT));
   EXPECT_EQ(program->ask("end"), std::to_string(-EINVAL));
   EXPECT_EQ(program->ask("job inference"), std::to_string(-ENOENT));
+  EXPECT_EQ(program->ask("status"), std::to_string(-ENOENT) + " ");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 /* A program in C that tells gpreemptd what it does. It has one queue on the GPU, says "ready" and
  * then obeys its standard input; each line is answered by what the function returned.
- *   begin [NANOSECONDS] | end | job NAME | class NUMBER | priority NUMBER | text */
+ *   begin [NANOSECONDS] | end | job NAME | class NUMBER | priority NUMBER | text
+ *   status: how long it is, and its beginning, cut by us */
 #include <gpreempt/gpreempt.h>
 #include <hsa/hsa.h>
 #include <stdio.h>
@@ -29,6 +30,13 @@ static int set_job(gpreempt_context* context, const char* what, char* value) {
     options.priority = (uint32_t)atoi(value);
   }
   return gpreempt_set_job(context, &options);
+}
+
+static void show_status(gpreempt_context* context) {
+  char beginning[8];
+  const long length = (long)gpreempt_status_json(context, NULL, 0);
+  const long again = (long)gpreempt_status_json(context, beginning, sizeof beginning);
+  printf("%ld %s\n", length, again > 0 ? beginning : "");
 }
 
 static int obey(gpreempt_context* context, char* line) {
@@ -63,6 +71,8 @@ int main(void) {
     line[strcspn(line, "\n")] = '\0';
     if (strcmp(line, "text") == 0) {
       printf("%s\n", gpreempt_error_text());
+    } else if (strcmp(line, "status") == 0) {
+      show_status(context);
     } else {
       printf("%d\n", obey(context, line));
     }

@@ -24,6 +24,17 @@ for library in lib/gpreempt/*.so lib/*.so.0; do
 done
 echo "ok programs and libraries find all symbols"
 
+# With the Python of this system.
+cat > /tmp/with-python.py << 'END'
+import sys, warnings, gpreempt, gpreempt.torch, gpreempt.report
+warnings.simplefilter("ignore")
+with gpreempt.online():
+    assert gpreempt.library_path() == "/gpreempt/lib/libgpreempt.so.0"
+assert gpreempt.nodes()[0].gfx == "gfx90a"
+print("ok the Python package, with", sys.version.split()[0])
+END
+PYTHONPATH=share/gpreempt/python PYTHONDONTWRITEBYTECODE=1 bin/vgpu run -- python3 /tmp/with-python.py
+
 # Users and groups are those of the system.
 printf 'socket_group = "students"\n' > /tmp/good.toml
 printf 'socket_group = "nobody-knows"\n' > /tmp/bad.toml

@@ -40,6 +40,11 @@ deb=$(ls "$scratch"/*.deb)
 dpkg-deb -x "$deb" "$scratch/deb"
 works "$scratch/deb" lib
 [[ $(dpkg-deb -f "$deb" Version) == "$version" ]]
+if command -v python3 > /dev/null; then
+  found=$(LD_LIBRARY_PATH=$scratch/deb/usr/lib PYTHONPATH=$scratch/deb/usr/lib/python3/dist-packages \
+    PYTHONDONTWRITEBYTECODE=1 python3 -c 'import gpreempt; print(gpreempt.library_version())')
+  [[ $found == "$version" ]] || fail "Python finds $found"
+fi
 dpkg-deb --ctrl-tarfile "$deb" | tar -t | grep -q postinst
 if command -v lintian > /dev/null; then
   lintian --fail-on error,warning "$deb" 2>&1 || fail "lintian"

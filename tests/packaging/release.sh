@@ -51,6 +51,13 @@ ln -s "$tree/bin/gpreempt" "$scratch/link"
 [[ $(agent_by "$scratch/link") == "$tree/lib/gpreempt/libgpreempt_agent.so" ]]
 [[ $("$tree/bin/vgpu" run -- "$tree/bin/gpreempt" queues) == *gfx90a* ]]
 
+# Python finds the library of the folder that it is in.
+if command -v python3 > /dev/null; then
+  [[ $(PYTHONPATH=$tree/share/gpreempt/python PYTHONDONTWRITEBYTECODE=1 python3 -c \
+    'import gpreempt; print(gpreempt.library_path())') == "$tree/lib/libgpreempt.so.0" ]] ||
+    fail "Python finds another library"
+fi
+
 # Installed, twice, beside what was there before; the unit names the program.
 prefix=$scratch/some/where
 mkdir -p "$prefix/share/man" "$prefix/etc"

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "lib/boundary.h"
@@ -129,9 +130,19 @@ Status Scheduler::set_job(const wire::SetJob& job) {
   return ask([&](wire::Client& client) { return client.ask(job); });
 }
 
+Result<std::string> Scheduler::status_json() {
+  std::string json;
+  const std::scoped_lock lock(mutex_);
+  TRY(ask([&](wire::Client& client) -> Status {
+    json = TRY(client.text(wire::Kind::status));
+    return ok();
+  }));
+  return json;
+}
+
 namespace {
 
-// For all three: checks the handle, asks, and tells C what became of it.
+// For all four: checks the handle, asks, and tells C what became of it.
 int tell_scheduler(const gpreempt_context* context,
                    const std::function<Status(Scheduler&)>& question) {
   return guarded([&]() -> int {
@@ -161,4 +172,24 @@ int gpreempt_set_job(gpreempt_context* context, const gpreempt_job_options* opti
   return tell_scheduler(context, [&](Scheduler& scheduler) -> gp::Status {
     return scheduler.set_job(TRY(job_message(options)));
   });
+}
+
+ssize_t gpreempt_status_json(gpreempt_context* context, char* text, size_t capacity) {
+  std::string json;
+  const int told = tell_scheduler(context, [&](Scheduler& scheduler) -> gp::Status {
+    if (text == nullptr && capacity != 0) {
+      return gp::Error{EINVAL, "gpreempt_status_json: no place for the text", ""};
+    }
+    json = TRY(scheduler.status_json());
+    return gp::ok();
+  });
+  if (told != 0) {
+    return told;
+  }
+  if (capacity != 0) {
+    const std::size_t length = std::min(json.size(), capacity - 1);
+    std::copy_n(json.data(), length, text);
+    text[length] = '\0';
+  }
+  return static_cast<ssize_t>(json.size());
 }

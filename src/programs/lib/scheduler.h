@@ -20,6 +20,7 @@ class Scheduler {
   Status online_begin(u64 latency_target_ns);
   Status online_end();
   Status set_job(const wire::SetJob& job);
+  Result<std::string> status_json();
 
  private:
   using Question = std::function<Status(wire::Client&)>;
