@@ -54,8 +54,9 @@ class Bench : public testing::Test {
 TEST_F(Bench, ListsItsScenarios) {
   const Outcome outcome = bench({"--list"});
   EXPECT_EQ(outcome.status, 0);
-  for (const char* name : {"basic", "beside", "throughput", "frequent", "notice", "idle", "edge",
-                           "latency", "schemes", "tokens", "stress", "hostile", "stability"}) {
+  for (const char* name :
+       {"basic", "beside", "throughput", "frequent", "notice", "outside", "idle", "edge", "latency",
+        "schemes", "tokens", "stress", "hostile", "stability"}) {
     EXPECT_NE(outcome.out.find(name), std::string::npos) << name;
   }
 }

@@ -84,6 +84,10 @@ TEST(Usage, WrongUsageIsExitCode2WithAHint) {
       {"suspend", "--pid", "1", "--for", "1s", "--grace", "0"},
       {"suspend", "--pid", "1", "--for", "1s", "--grace", "256"},
       {"resume", "--pid", "-3"},
+      {"class"},
+      {"class", "1"},
+      {"class", "1", "best"},
+      {"class", "1:0", "online"},
       {"help", "frob"},
   };
   for (const Words& words : wrong) {
@@ -96,7 +100,7 @@ TEST(Usage, WrongUsageIsExitCode2WithAHint) {
 }
 
 TEST(Usage, EveryCommandHasHelpWithExamples) {
-  for (const char* command : {"queues", "suspend", "resume", "doctor"}) {
+  for (const char* command : {"queues", "suspend", "resume", "doctor", "class"}) {
     const Outcome outcome = gpreempt({command, "--help"});
     EXPECT_EQ(outcome.status, 0);
     EXPECT_NE(outcome.out.find("Examples:"), std::string::npos) << command;

@@ -45,6 +45,22 @@ TEST(SchedulerView, ANodeNamesTheJobsThatRun) {
   EXPECT_TRUE(has(text, "resnet, 4")) << text;
 }
 
+TEST(SchedulerView, NamesOnlineProcessesWhoseWorkNobodySeesAndWhy) {
+  json job = one_job();
+  job["processes"] = json::array(
+      {{{"pid", 17}, {"work_unseen", true}, {"rings_not_read", "mqds: Permission denied"}},
+       {{"pid", 18}, {"work_unseen", true}, {"rings_not_read", nullptr}},
+       {{"pid", 19}, {"work_unseen", false}}});
+  const std::string text = scheduler_text({{"jobs", json::array({job})}});
+  EXPECT_TRUE(has(text,
+                  "process 17: online, but nobody can tell when it has work: start it with "
+                  "gpreempt run (mqds: Permission denied)\n"))
+      << text;
+  EXPECT_TRUE(has(text, "process 18: online, but nobody can tell when it has work: start it with "
+                        "gpreempt run\n"));
+  EXPECT_FALSE(has(text, "process 19: online"));
+}
+
 TEST(SchedulerView, SaysHowLongStopsOutlastOnlineWorkAndWhy) {
   json job = one_job();
   job["job"] = "server";

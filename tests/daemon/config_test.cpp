@@ -18,6 +18,7 @@ TEST(Config, MayBeEmpty) {
   ASSERT_TRUE(config);
   EXPECT_STREQ(config->settings.policy->name, "strict");
   EXPECT_EQ(config->settings.lease_ns, 2'000'000'000U);
+  EXPECT_FALSE(config->settings.read_rings);
 }
 
 TEST(Config, SetsWhatItSays) {
@@ -25,6 +26,8 @@ TEST(Config, SetsWhatItSays) {
 policy = "share"
 mechanisms = ["debugger", "criu"]
 lease = "500ms"
+read_rings = true
+read_rings_every = "2ms"
 socket_mode = "0660"
 socket_group = "root"
 [parameters]
@@ -46,6 +49,8 @@ preempt_others = true
   EXPECT_TRUE(config->settings.mechanisms.has(Mechanism::criu));
   EXPECT_FALSE(config->settings.mechanisms.has(Mechanism::self_debug));
   EXPECT_EQ(config->settings.lease_ns, 500'000'000U);
+  EXPECT_TRUE(config->settings.read_rings);
+  EXPECT_EQ(config->read_rings_every_ns, 2'000'000U);
   EXPECT_EQ(config->socket_access.mode, 0660U);
   EXPECT_EQ(config->socket_access.group, 0U);
   EXPECT_EQ(config->settings.parameters.linger_max_ns, 1'500'000U);

@@ -47,6 +47,11 @@ MqdReading read_hqd_registers(std::span<const u32> registers) {
   reading.read_index = at(abi::mqd_hqd_pq_rptr);
   reading.write_index = join(at(abi::mqd_hqd_pq_wptr_lo), at(abi::mqd_hqd_pq_wptr_hi));
   reading.doorbell = doorbell_of(at(abi::mqd_hqd_pq_doorbell_control));
+  reading.read_index_address = unless_zero(
+      join(at(abi::mqd_hqd_pq_rptr_report_addr_lo), at(abi::mqd_hqd_pq_rptr_report_addr_hi)));
+  reading.write_index_address = unless_zero(
+      join(at(abi::mqd_hqd_pq_wptr_poll_addr_lo), at(abi::mqd_hqd_pq_wptr_poll_addr_hi)));
+  reading.aql = (at(abi::mqd_hqd_aql_control) & 1) != 0;  // CONTROL0: init_mqd, from v9 on
   return reading;
 }
 

@@ -40,6 +40,11 @@ struct MqdReading {
   std::optional<u64> write_index;
   std::optional<u32> doorbell;
   std::optional<u64> saved_bytes;
+  // Where in the memory of its process the indices are that the two above are copies of: for AQL in
+  // packets, and always true.
+  std::optional<u64> read_index_address;
+  std::optional<u64> write_index_address;
+  bool aql = false;    // its ring holds AQL packets
   u64 xcc_stride = 0;  // between the MQDs of the XCCs; 0: this GPU has one per queue
 };
 

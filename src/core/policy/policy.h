@@ -38,7 +38,7 @@ struct JobView {
   JobState state = JobState::running;
   bool stoppable = false;                // some mechanism works on all its processes
   bool awaited = false;                  // online work of its own process waits for work of it
-  std::optional<bool> busy;              // has unfinished GPU work; unknown without an agent
+  std::optional<bool> busy;              // has unfinished GPU work; unknown if nobody tells
   u64 busy_since_ns = 0;                 // valid if busy
   u64 idle_since_ns = 0;                 // valid if not busy; 0: never was busy
   u64 progress_ns = 0;                   // when a packet of it was last seen to complete

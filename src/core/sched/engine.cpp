@@ -105,6 +105,7 @@ void Engine::enter_job(u64 now_ns, Process& process, const Job* before) {
 
 void Engine::leave_job(u64 now_ns, Process& process) {
   Job& job = job_of(process);
+  ++changes_;
   std::erase(job.processes, &process);
   if (job.processes.empty()) {
     index_.remove(job);
@@ -149,6 +150,7 @@ void Engine::set_facts(u64 now_ns, ProcessId id, const ProcessFacts& facts) {
 }
 
 void Engine::update_job(Job& job) {
+  ++changes_;
   job.work_class = WorkClass::normal;
   job.priority = 0;
   job.governs_others = false;
@@ -189,7 +191,9 @@ void Engine::agent_joined(u64 now_ns, ProcessId id, MechanismSet abilities) {
   if (process == nullptr) {
     return;
   }
+  ++changes_;
   process->has_agent = true;
+  process->why_rings_not_read.clear();
   process->abilities = abilities;
   process->prepared = false;  // whoever was attached has let go of it
   process->failures.clear();

@@ -50,7 +50,7 @@ class Effects {
  public:
   virtual ~Effects() = default;
   virtual void carry_out(const Order& order) = 0;
-  // What the agent of a process says now; empty if it has none.
+  // What the agent of a process says now, or who reads its rings; empty if nobody does.
   virtual std::optional<Activity> activity(ProcessId process) = 0;
   // What was ordered to stop is known to run, or has gone.
   virtual void runs_again(ProcessId process) = 0;
@@ -75,7 +75,9 @@ class Engine {
                   bool appeared);
 
   // ---- events: work ----
-  void woken(ProcessId id);  // its agent says that busy has changed
+  void woken(ProcessId id);  // its agent, or who reads its rings, says that busy has changed
+  // Nobody reads its rings any more; why not, if that was wanted.
+  void rings_lost(ProcessId id, const std::string& why);
   void online_begin(u64 now_ns, ProcessId id, std::optional<u64> latency_target_ns);
   void online_end(u64 now_ns, ProcessId id);
   // A client wants the job of a process stopped, whatever the policy says.
@@ -109,9 +111,13 @@ class Engine {
   // By which mechanism the process would be stopped, now or once its agent with these abilities has
   // joined; empty if its class is not stopped or there is none.
   std::optional<Mechanism> expected_mechanism(ProcessId id, MechanismSet abilities) const;
-  // Whether it is online and nobody tells when it has work: no agent, no marks of its own. Nothing
-  // is ever stopped for it.
+  // Whether it is online and nobody can tell when it has work: no agent, no marks of its own, and
+  // its rings are not read. Nothing is ever stopped for it.
   bool is_work_unseen(ProcessId id) const;
+  // Online processes of whose work nobody tells, and for which somebody could be stopped.
+  std::vector<ProcessId> worth_watching() const;
+  // Counts what may have changed these.
+  u64 changes() const { return changes_; }
   Report report(u64 now_ns) const;
   const Trace& trace() const { return trace_; }
 
@@ -168,6 +174,9 @@ class Engine {
   bool slots_low(u32 gpu_id) const;
   void watch_slots();
   static u32 queues_of(const Process& process, u32 gpu_id);
+  // unseen.cpp
+  static bool nobody_tells(const Process& process);
+  bool has_victims(const Job& claimant) const;
   std::optional<u64> keep_room(u64 now_ns);
   RoomView view_room(u64 now_ns) const;
 
@@ -188,6 +197,7 @@ class Engine {
   std::optional<u64> notice_ns_;  // when the online work began that has not been decided about yet
   Allowance log_lines_;
   u64 unlogged_ = 0;  // preemptions without a line in the log
+  u64 changes_ = 0;   // of jobs: who they are, what they have, who speaks for them
   u64 next_id_ = 1;
   u32 next_sequence_ = 1;
   bool closed_ = false;

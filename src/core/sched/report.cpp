@@ -38,6 +38,8 @@ ProcessReport report_process(const Process& process, std::optional<Mechanism> me
   report.has_agent = process.has_agent;
   report.agent_refusal = process.facts.agent_refusal;
   report.busy = process.busy;
+  report.rings_are_read = !process.has_agent && process.busy;
+  report.why_rings_not_read = process.why_rings_not_read;
   report.state = phase_name(process.phase);
   if (mechanism) {
     report.mechanism = info_of(*mechanism).name;
@@ -90,13 +92,6 @@ JobReport report_job(const Job& job, u64 now_ns) {
 }
 
 }  // namespace
-
-bool Engine::is_work_unseen(ProcessId id) const {
-  const Process* process = find(id);
-  return process != nullptr && process->job->work_class == WorkClass::online &&
-         process->has_queues() && !process->has_agent && process->facts.agent_refusal.empty() &&
-         process->marked_since_ns == 0;
-}
 
 Report Engine::report(u64 now_ns) const {
   Report report;

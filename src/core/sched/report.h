@@ -21,7 +21,9 @@ struct ProcessReport {
   bool has_agent = false;
   std::string agent_refusal;  // why it has none although one was loaded
   std::optional<bool> busy;
-  bool work_unseen = false;  // online, and nobody tells when it has work
+  bool rings_are_read = false;     // of these `busy` is known, not by an agent
+  bool work_unseen = false;        // online, and nobody can tell when it has work
+  std::string why_rings_not_read;  // though that was wanted
   std::string state;
   std::optional<std::string> mechanism;  // in effect, or the one that would be used
   std::optional<u32> level;

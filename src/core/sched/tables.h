@@ -32,6 +32,7 @@ struct Settings {
   u32 hqd_reserve = 2;                    // free slots of a node below which there is a warning
   bool make_room = false;                 // idle offline jobs then give up their slots
   u64 make_room_idle_ns = 1'000'000'000;  // after so long without work
+  bool read_rings = false;  // of online processes without an agent: whether they have work
 };
 
 struct ProcessFacts {
@@ -49,7 +50,8 @@ struct ProcessFacts {
   std::string agent_refusal;  // why no agent works in it
 };
 
-// What an agent says of the work of its process. It may lie: times are checked before use.
+// What an agent says of the work of its process, or what its rings say. Either may lie: times are
+// checked before use.
 struct Activity {
   bool busy = false;
   u64 busy_since_ns = 0, idle_since_ns = 0;
@@ -104,7 +106,8 @@ struct Process {
   u64 deadline_ns = 0;  // while stopping, stopped or starting
   u64 decided_ns = 0;   // when the order under way was given
 
-  std::optional<bool> busy;  // by its agent; empty without one
+  std::optional<bool> busy;        // by its agent or its rings; empty without either
+  std::string why_rings_not_read;  // though that was wanted
   u64 busy_since_ns = 0, idle_since_ns = 0, progress_ns = 0;
   u64 completed = 0, overdue_starts = 0;
   u32 waits_for = 0;

@@ -25,7 +25,7 @@ Result<demo::Child> Launcher::start(const std::string& program, const char* work
     command.words = {programs_.gpreempt,
                      "run",
                      "--class",
-                     work_class,
+                     workload.work_class != nullptr ? workload.work_class : work_class,
                      "--job",
                      workload.name,
                      "--socket",

@@ -55,6 +55,7 @@ struct Workload {
   // Without a scheduler: all the same an agent in it, which lets debuggers stop it. The runtime
   // does so by itself from ROCr 6.0 on.
   bool debuggable = false;
+  const char* work_class = nullptr;  // another than such a program has in most scenarios
 };
 
 class Launcher {

@@ -95,6 +95,8 @@ std::span<const Scenario> scenarios() {
       {"throughput", "what an offline job loses at 2 requests per second", run_throughput},
       {"frequent", "requests every 100 ms and every 10 ms", run_frequent},
       {"notice", "from online's first packet to the stop, with 1 and 64 idle clients", run_notice},
+      {"outside", "online work without an agent: how soon it is seen, what that costs",
+       run_outside},
       {kLlm, "a language model (llama-server) answers beside an offline job", run_llm},
       {"idle", "what a daemon costs that has nothing to do", run_idle},
       {"edge", "nothing to stop, twice the same, everybody at once", run_edge},

@@ -75,6 +75,7 @@ Result<Outcome> run_basic(const Context& context);
 Result<Outcome> run_frequent(const Context& context);
 Result<Outcome> run_throughput(const Context& context);
 Result<Outcome> run_notice(const Context& context);
+Result<Outcome> run_outside(const Context& context);
 Result<Outcome> run_llm(const Context& context);
 Result<Outcome> run_idle(const Context& context);
 Result<Outcome> run_edge(const Context& context);

@@ -98,6 +98,13 @@ int verify(VerifyOptions options);
 // What the daemon knows and does.
 int scheduler_status(const std::string& socket, bool json);
 int check_config(const std::string& path);
+// Another class for a process that runs.
+struct ClassOptions {
+  pid_t pid = 0;
+  WorkClass work_class = WorkClass::normal;
+  std::string socket;
+};
+int set_class(const ClassOptions& options);
 
 // The daemon's last events: a file for ui.perfetto.dev, or JSON.
 struct TraceOptions {

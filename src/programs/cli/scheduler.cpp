@@ -6,6 +6,7 @@
 
 #include "base/exit_code.h"
 #include "cli/commands.h"
+#include "cli/json_field.h"
 #include "cli/scheduler_view.h"
 #include "cli/system.h"
 #include "config/config.h"
@@ -17,7 +18,41 @@ Result<std::string> ask_daemon(const std::string& socket) {
   return TRY(connect_to_daemon(socket)).text(wire::Kind::status);
 }
 
+// As the daemon has it now; null if it does not know the process.
+nlohmann::json class_of(const nlohmann::json& status, pid_t pid) {
+  for (const auto& job : field(status, "jobs")) {
+    for (const auto& process : field(job, "processes")) {
+      if (field(process, "pid") == pid && field(process, "part").is_null()) {
+        return field(job, "class");
+      }
+    }
+  }
+  return nullptr;
+}
+
+Status change_class(const ClassOptions& options) {
+  wire::Client client = TRY(connect_to_daemon(options.socket));
+  wire::SetJob request;
+  request.pid = static_cast<u32>(options.pid);
+  request.work_class = wire::code_of(options.work_class);
+  TRY(client.ask(request));
+  const std::string text = TRY(client.text(wire::Kind::status));
+  const auto now = class_of(nlohmann::json::parse(text, nullptr, false), options.pid);
+  if (now.is_string() && now != name(options.work_class)) {
+    return Error{
+        EPERM,
+        fmt::format("process {} is of class {} all the same", options.pid, now.get<std::string>()),
+        "a rule or [[access]] in gpreemptd.toml says so, or the others of its job do"};
+  }
+  return ok();
+}
+
 }  // namespace
+
+int set_class(const ClassOptions& options) {
+  const Status changed = change_class(options);
+  return changed ? exit_ok : report_error(changed.error());
+}
 
 int scheduler_status(const std::string& socket, bool json) {
   const Result<std::string> text = ask_daemon(socket);

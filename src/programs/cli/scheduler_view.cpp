@@ -181,10 +181,12 @@ std::string unseen_lines(const json& status) {
   for (const json& job : field(status, "jobs")) {
     for (const json& process : field(job, "processes")) {
       if (field(process, "work_unseen") == true) {
+        const json& why = field(process, "rings_not_read");
         text += fmt::format(
             "process {}: online, but nobody can tell when it has work: start it with gpreempt "
-            "run\n",
-            text_of(field(process, "pid")));
+            "run{}\n",
+            text_of(field(process, "pid")),
+            why.is_string() ? fmt::format(" ({})", text_of(why)) : "");
       }
     }
   }

@@ -347,6 +347,8 @@ Status read_all(const Node& root, Config& config) {
        {"reserve", [&](const Node& node) { return read_reserve(node, config.reservation); }},
        {"make_room", flag(settings.make_room)},
        {"make_room_idle", duration(settings.make_room_idle_ns, 10e6, 3600e9)},
+       {"read_rings", flag(settings.read_rings)},
+       {"read_rings_every", duration(config.read_rings_every_ns, 100e3, 20e6)},
        {"socket_mode",
         [&](const Node& node) { return read_mode(node, config.socket_access.mode); }},
        {"socket_group",

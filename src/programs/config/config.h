@@ -62,8 +62,9 @@ struct Config {
   std::vector<Access> access;
   Limits limits;
   SocketAccess socket_access;
-  bool real_time = true;            // daemon and agents, where they are permitted to be
-  bool watch_all_processes = true;  // find processes without an agent, too
+  bool real_time = true;                // daemon and agents, where they are permitted to be
+  bool watch_all_processes = true;      // find processes without an agent, too
+  u64 read_rings_every_ns = 1'000'000;  // where the settings say that rings are read
 };
 
 // EINVAL with "name:line:column: what is wrong".

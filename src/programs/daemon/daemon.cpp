@@ -52,6 +52,11 @@ Result<std::unique_ptr<Daemon>> Daemon::create(const std::string& config_path,
       [self](ProcessId process, const sched::Answer& answer) { self->on_answer(process, answer); },
       [self](ProcessId process) { self->engine_.lease_ended(monotonic_ns(), process); }));
   daemon->agents_->set_outside(*self->outside_);
+  daemon->rings_ = std::make_unique<RingWatch>(
+      *self->loop_, RingWatch::Handlers{[self](ProcessId process) { self->engine_.woken(process); },
+                                        [self](ProcessId process, const std::string& why) {
+                                          self->on_rings_lost(process, why);
+                                        }});
   return daemon;
 }
 
@@ -182,6 +187,9 @@ void Daemon::start_discovery() {
                         [this](const SeenProcess& process) {
                           processes_->seen(process);
                           reserver_.saw(process.process);
+                          if (const auto id = processes_->find(process.process.key.pid)) {
+                            rings_->queues_changed(*id);
+                          }
                           agents_->refresh_welcomes();
                         }});
   if (!discovery) {
@@ -225,7 +233,35 @@ void Daemon::carry_out(const Order& order) {
 }
 
 std::optional<sched::Activity> Daemon::activity(ProcessId process) {
-  return agents_->activity(process);
+  const auto told = agents_->activity(process);
+  return told ? told : rings_->activity(process);
+}
+
+// Only if somebody has come, gone or become something else: the way to a stop leads through here.
+void Daemon::watch_rings() {
+  if (rings_as_of_ == engine_.changes()) {
+    return;
+  }
+  rings_as_of_ = engine_.changes();
+  std::vector<RingWatch::Target> targets;
+  if (config_.settings.read_rings && !ending_) {
+    for (const ProcessId id : engine_.worth_watching()) {
+      const ProcessKey* key = processes_->key_of(id);
+      const auto payer = processes_->payer_of(id);
+      if (key != nullptr && payer) {
+        targets.push_back({id, *key, *payer});
+      }
+    }
+  }
+  rings_->watch(targets, {config_.read_rings_every_ns, config_.real_time});
+}
+
+void Daemon::on_rings_lost(ProcessId process, const std::string& why) {
+  engine_.rings_lost(process, why);
+  const ProcessKey* key = processes_->key_of(process);
+  if (!why.empty() && key != nullptr && processes_->may_log(process)) {
+    log_warning("process {}: its rings are not read: {}", key->pid, why);
+  }
 }
 
 void Daemon::runs_again(ProcessId process) {
@@ -272,6 +308,7 @@ void Daemon::settle() {
   for (const auto& at : {peers_->resume(now), processes_->log_unseen(now)}) {
     wake = at ? std::min(wake.value_or(*at), *at) : wake;
   }
+  watch_rings();
   engine_.settle(now);
   if (clients_->settle()) {
     engine_.settle(now);

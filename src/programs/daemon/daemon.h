@@ -19,6 +19,7 @@
 #include "daemon/outside.h"
 #include "daemon/peers.h"
 #include "daemon/processes.h"
+#include "daemon/ring_watch.h"
 #include "daemon/runtime_directory.h"
 #include "daemon/slot_reserver.h"
 
@@ -60,6 +61,8 @@ class Daemon final : public sched::Effects {
   // The configured settings, without what this driver cannot do.
   sched::Settings settings_here();
   void settle();
+  void watch_rings();
+  void on_rings_lost(sched::ProcessId process, const std::string& why);
   void serve(Leadership::Turn& turn);
   void update_board();
   void close_down();
@@ -77,8 +80,10 @@ class Daemon final : public sched::Effects {
   std::unique_ptr<Clients> clients_;
   std::unique_ptr<Peers> peers_;
   std::unique_ptr<Outside> outside_;
+  std::unique_ptr<RingWatch> rings_;
   std::unique_ptr<Discovery> discovery_;
   std::unique_ptr<DirectoryWatch> directory_watch_;
+  std::optional<u64> rings_as_of_;  // the engine's changes that those who are watched follow from
   UniqueFd signals_;
   std::optional<u64> watchdog_interval_ns_, next_watchdog_ns_;
   u64 board_deadline_ns_ = 0;

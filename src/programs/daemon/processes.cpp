@@ -289,6 +289,11 @@ void Processes::refresh() {
   }
 }
 
+std::optional<Payer> Processes::payer_of(ProcessId id) const {
+  const auto found = records_.find(id);
+  return found == records_.end() ? std::nullopt : std::optional(found->second.who.payer);
+}
+
 const ProcessKey* Processes::key_of(ProcessId id) const {
   const auto part = process_of_part_.find(id);
   const auto found = records_.find(part == process_of_part_.end() ? id : part->second);

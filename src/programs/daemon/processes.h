@@ -63,6 +63,8 @@ class Processes {
   void refresh();
 
   const ProcessKey* key_of(sched::ProcessId id) const;
+  // Who pays for a process; not of a part.
+  std::optional<Payer> payer_of(sched::ProcessId id) const;
   std::optional<sched::ProcessId> find(pid_t pid) const;
   // The one that `neighbour` calls `pid`: it may live in a pid namespace of its own, with numbers
   // of its own.

@@ -1,4 +1,4 @@
-// run, cdi, status, config, trace: the daemon and its programs.
+// run, cdi, status, class, config, trace: the daemon and its programs.
 #include <memory>
 
 #include "base/exit_code.h"
@@ -31,6 +31,13 @@ into a container: docs/containers.md.)";
 constexpr char kStatusExamples[] = R"(Examples:
   gpreempt status
   gpreempt status --json | jq '.jobs[] | {job, state, preemptions}')";
+
+constexpr char kClassExamples[] = R"(Examples:
+  gpreempt class 1234 offline               online work stops it from now on
+  gpreempt class 1234 online
+
+It lasts until the process ends, or gpreemptd. Of streams in one program that are to have different
+classes their priorities say which: gpreempt run --streams.)";
 
 constexpr char kTraceExamples[] = R"(Examples:
   gpreempt trace                            gpreempt.pftrace, for https://ui.perfetto.dev
@@ -124,6 +131,26 @@ void add_status(CLI::App& app, Chosen& chosen) {
   });
 }
 
+Result<pid_t> parse_whole_process(const std::string& text) {
+  if (text.find(':') != std::string::npos) {
+    return Error{EINVAL, fmt::format("'{}': a queue has the class of its stream", text),
+                 "gpreempt run --streams makes a stream's priority its class"};
+  }
+  return parse_pid(text);
+}
+
+void add_class(CLI::App& app, Chosen& chosen) {
+  const auto options = std::make_shared<ClassOptions>();
+  CLI::App& command = *app.add_subcommand("class", "Give a process that runs another class");
+  add_parsed(command, "pid", "PID", "The process", options->pid, parse_whole_process)->required();
+  add_parsed(command, "class", "CLASS", "offline, normal or online", options->work_class,
+             parse_class)
+      ->required();
+  command.add_option("--socket", options->socket, "The daemon's socket")->type_name("PATH");
+  command.footer(kClassExamples);
+  command.callback([options, &chosen] { chosen = [options] { return set_class(*options); }; });
+}
+
 void add_config(CLI::App& app, Chosen& chosen) {
   const auto path = std::make_shared<std::string>(config::kDefaultPath);
   CLI::App& command = *app.add_subcommand("config", "Check a configuration of gpreemptd");
@@ -153,6 +180,7 @@ void add_scheduler_commands(CLI::App& app, Chosen& chosen,
   add_run(app, chosen, program);
   add_cdi(app, chosen);
   add_status(app, chosen);
+  add_class(app, chosen);
   add_config(app, chosen);
   add_trace(app, chosen);
 }
