@@ -89,8 +89,11 @@ test-faults: deps ## Each call and allocation of daemon, keeper and agent fails 
 	@GPREEMPT_FAULTS_MOST=$(FAULTS) $(BUILD)/bin/vgpu run --kfd 1.17 -- \
 	  $(BUILD)/bin/daemon_gpu_tests --gtest_filter='GpuFaults.*'
 
-test-systemd: build ## Run the unit under a systemd of its own, with every mechanism (root)
-	@tests/packaging/under-systemd $(BUILD)
+test-systemd: deps ## Run the unit under a systemd of its own, with every mechanism; as root
+	@cmake --preset release -B $(BUILD) $(CMAKE_ARGS) > /dev/null
+	@cmake --build $(BUILD) -j $(JOBS) --target gpreempt gpreemptd gpreempt-keeper \
+	  gpreempt-pause-guard gpreempt_agent vgpu vgpud vgpu_preload hip_helpers
+	@tests/packaging/under-systemd $(BUILD) || [ $$? -eq 77 ]
 
 soak: deps ## Random deaths, then random requests for hours (SOAK=1h): leaks, lost results, jobs left stopped
 	@cmake --preset release -B $(BUILD) $(CMAKE_ARGS) > /dev/null
