@@ -121,11 +121,14 @@ def _warn(gpu: HQDStatus) -> None:
 
 
 class SlotReservation:
-    """Slots that are kept for online work until `end()`, or the end of this object or process."""
+    """Slots that are kept for online work until `end()`, or the end of this object or process: at
+    least `online_percent` of a GPU's, and all but `offline_percent` (None: the rest)."""
 
-    def __init__(self, online_percent: int, offline_percent: int = 100, gpu_id: int = 0) -> None:
+    def __init__(self, online_percent: int, offline_percent: Optional[int] = None,
+                 gpu_id: int = 0) -> None:
         self._context = Context()  # its own: the reservation ends with it
-        self._context.check("gpreempt_reserve_percent", gpu_id, online_percent, offline_percent)
+        rest = 100 - online_percent if offline_percent is None else offline_percent
+        self._context.check("gpreempt_reserve_percent", gpu_id, online_percent, rest)
 
     def end(self) -> None:
         """The slots are everybody's again."""
