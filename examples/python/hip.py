@@ -52,7 +52,8 @@ class Hip:
         rtc, program, size = self.rtc, ctypes.c_void_p(), ctypes.c_size_t()
         # Products and sums are rounded one by one, as NumPy does.
         options = [b"-ffp-contract=off"] + ([f"--offload-arch={arch}".encode()] if arch else [])
-        rtc.hiprtcCreateProgram(ctypes.byref(program), source.encode(), b"kernels.hip", 0, None, None)
+        rtc.hiprtcCreateProgram(ctypes.byref(program), source.encode(), b"kernels.hip", 0, None,
+                                None)
         code = rtc.hiprtcCompileProgram(program, len(options),
                                         (ctypes.c_char_p * len(options))(*options))
         if code != 0:

@@ -1,6 +1,6 @@
-"""Two small networks, BERT-like and ResNet-like, and the training of a third, each twice: on the GPU
-by HIP, and in NumPy. Both do the same sums and products in the same order, so the results are equal
-bit by bit: whoever interrupts the GPU must not change one.
+"""Two small networks, BERT-like and ResNet-like, and the training of a third, each twice: on the
+GPU by HIP, and in NumPy. Both do the same sums and products in the same order, so the results are
+equal bit by bit: whoever interrupts the GPU must not change one.
 
 Only what rounds the same everywhere is used: sums, products, quotients, comparisons. So attention
 has (1 + x / 256)^256 in place of exp, and normalisation divides by the mean magnitude.

@@ -42,7 +42,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--model", choices=sorted(MODELS), default="bert")
     parser.add_argument("--batch", type=int, default=1, help="inputs of one request")
-    parser.add_argument("--priority", choices=("normal", "high"), default="high", help="of the stream")
+    parser.add_argument("--priority", choices=("normal", "high"), default="high",
+                        help="of the stream")
     parser.add_argument("--requests", type=int, default=100)
     parser.add_argument("--interval", type=float, default=0.05, help="seconds between them")
     parser.add_argument("--small", action="store_true", help="a tiny model")

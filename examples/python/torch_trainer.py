@@ -39,7 +39,7 @@ def main() -> None:
     begun, loss = time.monotonic(), torch.zeros(())
     for epoch in range(options.epochs):
         if options.priority == "low" and device.type != "cpu":
-            loop = gpreempt.torch.train(batches, tag=options.model)  # from here on it can be stopped
+            loop = gpreempt.torch.train(batches, tag=options.model)  # it can be stopped from here
         else:
             loop = iter(batches)
         for inputs, targets in loop:

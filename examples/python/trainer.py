@@ -3,8 +3,8 @@
 
     gpreempt run --class offline -- examples/python/trainer.py --epochs 10
 
-Prints one line of JSON: how many steps, how fast, and whether the weights are those that NumPy gets,
-bit by bit.
+Prints one line of JSON: how many steps, how fast, and whether the weights are those that NumPy
+gets, bit by bit.
 """
 
 from __future__ import annotations

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
-    "DaemonNotRunning", "GpreemptError", "GpreemptWarning", "HQDResourceMonitor", "HQDStatus", "Job",
-    "LibraryError", "LowSlotsWarning", "Mechanism", "Node", "NotPermitted", "NotSupported",
+    "DaemonNotRunning", "GpreemptError", "GpreemptWarning", "HQDResourceMonitor", "HQDStatus",
+    "Job", "LibraryError", "LowSlotsWarning", "Mechanism", "Node", "NotPermitted", "NotSupported",
     "Process", "Queue", "Rows", "Scheduler", "SlotReservation", "SmartQueueScheduler", "Snapshot",
     "Statistics", "Status", "StopTimes", "StoppedQueue", "Suspension", "Times", "library_path",
     "library_version", "mechanisms", "nodes", "offline", "online", "prepare", "processes", "queues",

@@ -6,7 +6,8 @@ tests/python/test_layout.py compiles the header and compares every structure, co
 from __future__ import annotations
 
 import ctypes
-from ctypes import POINTER, c_char, c_char_p, c_int, c_size_t, c_ssize_t, c_uint32, c_uint64, c_void_p
+from ctypes import (POINTER, c_char, c_char_p, c_int, c_size_t, c_ssize_t, c_uint32, c_uint64,
+                    c_void_p)
 from typing import Any, Dict, List, Tuple
 
 VERSION_MAJOR = 0

@@ -1,8 +1,8 @@
 """The agent: gpreempt's part inside GPU programs, which ROCr loads because HSA_TOOLS_LIB names it.
 
-`gpreempt run` sets that for programs that are not changed. A Python program can do it for itself, as
-long as ROCr has not started: it reads the variable at the first GPU call. Later it changes nothing
-here, and the daemon stops the process from outside, where that is possible.
+`gpreempt run` sets that for programs that are not changed. A Python program can do it for itself,
+as long as ROCr has not started: it reads the variable at the first GPU call. Later that changes
+nothing here, and the daemon stops the process from outside, where that is possible.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ NAME = "libgpreempt_agent.so"
 
 
 def agent_path() -> Optional[str]:
-    """Where the agent is: GPREEMPT_AGENT, beside the library, installed; None if it is not there."""
+    """Where it is: named by GPREEMPT_AGENT, beside the library, or installed; None: nowhere."""
     named = os.environ.get("GPREEMPT_AGENT")
     if named:
         return os.path.abspath(named)
@@ -44,7 +44,7 @@ def _path_of_library() -> str:
 _brought = False
 
 
-def bring_agent(cls: str, tag: Optional[str] = None, job: Optional[str] = None) -> None:
+def bring_agent() -> None:
     """Has ROCr load the agent when it starts, here and in the processes started from here."""
     global _brought
     if _brought:
@@ -54,12 +54,15 @@ def bring_agent(cls: str, tag: Optional[str] = None, job: Optional[str] = None) 
         agent = agent_path()
     except (OSError, GpreemptError):
         return  # without /proc or a library: the call that follows says it
-    if agent is None:
-        return
     tools = os.environ.get("HSA_TOOLS_LIB", "")
-    if NAME not in tools:
-        quoted = "".join("\\" + c if c in ' "\\' else c for c in agent)
-        os.environ["HSA_TOOLS_LIB"] = f"{tools} {quoted}".strip()
+    if agent is None or NAME in tools:
+        return
+    quoted = "".join("\\" + c if c in ' "\\' else c for c in agent)
+    os.environ["HSA_TOOLS_LIB"] = f"{tools} {quoted}".strip()
+
+
+def describe(cls: str, tag: Optional[str], job: Optional[str]) -> None:
+    """What the agent says of this process, and of those started from here, to every daemon."""
     for name, value in (("GPREEMPT_CLASS", cls), ("GPREEMPT_TAG", tag), ("GPREEMPT_JOB", job)):
         if value:
-            os.environ.setdefault(name, value)
+            os.environ[name] = value

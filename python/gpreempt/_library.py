@@ -73,7 +73,8 @@ def _load() -> Library:
             tried.append(f"{place}: {error}")
             continue
         return _checked(loaded, place)
-    raise LibraryError(errno.ENOENT, f"{NAME} was not found; tried\n  " + "\n  ".join(tried), _INSTALL)
+    said = "\n  ".join([f"{NAME} was not found; tried", *tried])
+    raise LibraryError(errno.ENOENT, said, _INSTALL)
 
 
 def _checked(loaded: ctypes.CDLL, path: str) -> Library:

@@ -1,7 +1,8 @@
 """Online work of this process: one mark at gpreemptd for all of it that overlaps.
 
-A mark is begun for the first and ended with the last; those in between cost no message. Who holds it
-is kept as a set, not counted: a holder that an exception has left behind can still be removed once.
+A mark is begun for the first and ended with the last; those in between cost no message. Who holds
+it is kept as a set, not counted: a holder that an exception has left behind can still be removed
+once.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class Marks:
         self._begun_at = 0.0
 
     def join(self, holder: int) -> None:
-        """GpreemptError: there is no mark, but `holder` is one, and the next to join tries again."""
+        """GpreemptError: there is no mark; `holder` is one, and the next to join tries again."""
         with self._lock:
             self._holders.add(holder)
             if self._begun:

@@ -7,7 +7,7 @@ import os
 
 
 class GpreemptError(Exception):
-    """A call that failed: `errno`, `text` (what, on what, why) and `hint` (what to do; may be "")."""
+    """A call that failed: `errno`, `text` (what, on what, why), `hint` (what to do; may be "")."""
 
     def __init__(self, code: int, text: str, hint: str = "") -> None:
         super().__init__(code, text, hint)

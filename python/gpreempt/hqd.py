@@ -2,8 +2,8 @@
 
 A GPU has a few slots for compute queues; where there are more queues than slots they take turns,
 online ones too. Names and shares are those of the first plan; what counts and reserves is
-libgpreempt: with gpreempt's kernel patches (docs/kernel.md) the driver does both, without them slots
-are read from debugfs, and none can be reserved.
+libgpreempt: with gpreempt's kernel patches (docs/kernel.md) the driver does both, without them
+slots are read from debugfs, and none can be reserved.
 """
 
 from __future__ import annotations
@@ -116,8 +116,8 @@ class HQDResourceMonitor:
 
 
 def _warn(gpu: HQDStatus) -> None:
-    warnings.warn(f"GPU {gpu.gpu_id}: {gpu.free} of {gpu.total} hardware queue slots are free; beyond "
-                  "them queues take turns, online ones too", LowSlotsWarning, stacklevel=3)
+    warnings.warn(f"GPU {gpu.gpu_id}: {gpu.free} of {gpu.total} hardware queue slots are free; "
+                  "beyond them queues take turns, online ones too", LowSlotsWarning, stacklevel=3)
 
 
 class SlotReservation:

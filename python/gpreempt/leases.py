@@ -42,7 +42,7 @@ class StoppedQueue:
 
 @dataclass(frozen=True)
 class StopTimes:
-    """Where the time of a stop went, in seconds: the library's own share apart from the driver's."""
+    """Where the time of a stop went, in seconds: the library's share apart from the driver's."""
 
     before: float
     driver: float
@@ -141,8 +141,8 @@ class Suspension:
         self._check("gpreempt_lease_extend", nanoseconds(for_))
 
     def resume(self) -> None:
-        """Lets the queues run again, now. Twice, after the deadline, or in a forked child, where the
-        lease is the parent's, it does nothing."""
+        """Lets the queues run again, now. Twice, after the deadline, or in a forked child, where
+        the lease is the parent's, it does nothing."""
         if self._end is not None:
             return
         try:
@@ -184,7 +184,8 @@ def suspend(target: Target, for_: float, *, mechanism: Optional[str] = None,
     names = (_abi.QueueName * max(1, len(chosen)))()
     for name, queue in zip(names, chosen):
         if queue.queue_id is None:
-            raise ValueError(f"the id of a queue of process {queue.pid} is not known: suspend({queue.pid})")
+            raise ValueError(f"the id of a queue of process {queue.pid} is not known: "
+                             f"suspend({queue.pid})")
         name.pid, name.queue_id, name.start_time = queue.pid, queue.queue_id, queue.start_time
     return Suspension(context, "gpreempt_stop_queues", names, len(chosen), ctypes.byref(options))
 

@@ -114,7 +114,7 @@ class Snapshot:
         options = _abi.SnapshotOptions(without_debugfs=0 if with_debugfs else 1)
         context.check("gpreempt_snapshot_take", ctypes.byref(options), ctypes.byref(self._handle))
         self.warnings = tuple(
-            self._library.call("gpreempt_snapshot_warning", self._handle, i).decode(errors="replace")
+            _text(self._library.call("gpreempt_snapshot_warning", self._handle, i))
             for i in range(self._count("warning")))
         self.nodes = Rows(self._all("node", _abi.Node, _node), self.warnings, _NODE)
         self.processes = Rows(self._all("process", _abi.Process, _process), self.warnings, _PROCESS)

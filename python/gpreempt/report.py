@@ -198,8 +198,8 @@ def plot(results: Union[str, Results], path: Optional[str] = None) -> Any:
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise ImportError("plot() needs matplotlib; `gpreempt report FOLDER --picture FILE` makes a "
-                          "picture without it") from None
+        raise ImportError("plot() needs matplotlib; `gpreempt report FOLDER --picture FILE` makes "
+                          "a picture without it") from None
 
     shown = load(results) if isinstance(results, str) else results
     figure = Figure(figsize=(8, 4), layout="constrained")

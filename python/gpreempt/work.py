@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any, Callable, List, Optional, Type, TypeVar, cast
 
 from . import _abi
-from ._agent import bring_agent
+from ._agent import bring_agent, describe
 from ._context import Held, encoded, shared_context
 from ._marks import Marks, give_back, marks_for, warn_once
 from .errors import GpreemptError
@@ -44,9 +44,9 @@ def _leave(marks: Marks, number: int) -> None:
 class online:  # a name for what follows `with` and @
     """Says that this process has online work to do, from `with` to the end of its block.
 
-    Also `async with`, and a decorator of functions and coroutine functions. It may be used again, by
-    several threads and tasks at once, and nested. `latency_target` (seconds) is for the policy `slo`.
-    Without a daemon the program goes on, with one GpreemptWarning; `required=True` raises
+    Also `async with`, and a decorator of functions and coroutine functions. It may be used again,
+    by several threads and tasks at once, and nested. `latency_target` (seconds) is for the policy
+    `slo`. Without a daemon the program goes on, with one GpreemptWarning; `required=True` raises
     DaemonNotRunning instead. The mark ends with the block, however that ends, and with the process.
 
     Entering waits until gpreemptd has decided (some 100 us; a second if it hangs), also within
@@ -65,7 +65,7 @@ class online:  # a name for what follows `with` and @
         return self._enter(4)
 
     def _enter(self, stacklevel: int) -> online:
-        bring_agent("online")
+        bring_agent()
         try:
             marks, number = marks_for(self._target_ns), next(_numbers)
             self._entered.append(Held(functools.partial(_leave, marks, number)))
@@ -141,7 +141,8 @@ class offline:
     def __init__(self, tag: Optional[str] = None, *, job: Optional[str] = None,
                  required: bool = False) -> None:
         self._pid = os.getpid()
-        bring_agent("offline", tag, job)
+        bring_agent()
+        describe("offline", tag, job)
         try:
             set_job(cls="offline", tag=tag, job=job)
         except GpreemptError as error:
@@ -156,6 +157,7 @@ class offline:
                  trace: Optional[TracebackType]) -> None:
         if self._pid != os.getpid():
             return
+        describe("normal", None, None)
         try:
             set_job(cls="normal")
         except GpreemptError as failure:

@@ -1,4 +1,5 @@
-"""OnlineAIModel and OfflineAIModel: a model for requests, a model that trains. Any callable will do."""
+"""OnlineAIModel and OfflineAIModel: a model for requests, a model that trains. Any callable will
+do."""
 
 from __future__ import annotations
 

@@ -28,7 +28,8 @@ def main() -> None:
     parts = (("Comparison", comparison), (options.before, before), (options.after, after))
     style = "body{font-family:sans-serif}td,th{padding:.2em .8em;text-align:left}"
     with open(options.output, "w", encoding="utf-8") as page:
-        page.write(f"<!doctype html><meta charset=utf-8><title>gpreempt</title><style>{style}</style>")
+        page.write("<!doctype html><meta charset=utf-8><title>gpreempt</title>"
+                   f"<style>{style}</style>")
         for title, part in parts:
             page.write(f"<h2>{report.escaped(title)}</h2>{part._repr_html_()}")
     print(options.output)

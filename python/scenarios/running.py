@@ -27,7 +27,8 @@ def program(name: str) -> str:
             return os.path.join(folder, name)
     found = shutil.which(name)
     if found is None:
-        sys.exit(f"{name} was not found\nhint: make build, or install gpreempt; GPREEMPT_BIN names its folder")
+        sys.exit(f"{name} was not found\n"
+                 "hint: make build, or install gpreempt; GPREEMPT_BIN names its folder")
     return found
 
 

@@ -2,8 +2,8 @@
 """A BERT-like server beside a trainer: alone, together without gpreempt, and together with it.
 
 The programs are those of examples/python: through HIP, with every answer and every weight compared
-with NumPy's; with --torch those in PyTorch, on real hardware. Without a GPU it starts a virtual one.
-Writes results.json and report.html as `gpreempt demo` does.
+with NumPy's; with --torch those in PyTorch, on real hardware. Without a GPU it starts a virtual
+one. Writes results.json and report.html as `gpreempt demo` does.
 """
 
 from __future__ import annotations
@@ -33,10 +33,12 @@ def is_virtual() -> bool:
 def words(options: argparse.Namespace, name: str) -> List[str]:
     """How server or trainer is called."""
     prefix = "torch_" if options.torch else ""
-    call = [sys.executable, "-W", "ignore::UserWarning", os.path.join(EXAMPLES, f"{prefix}{name}.py")]
+    call = [sys.executable, "-W", "ignore::UserWarning",
+            os.path.join(EXAMPLES, f"{prefix}{name}.py")]
     if name == "server":
         requests = int(options.seconds / options.interval)
-        call += ["--model", "bert", "--requests", str(requests), "--interval", str(options.interval)]
+        call += ["--model", "bert", "--requests", str(requests),
+                 "--interval", str(options.interval)]
         return call if options.torch else call + ["--check"]
     return call + (["--epochs", str(options.epochs)] if options.torch else
                    ["--seconds", str(options.seconds), "--batch", "32"])

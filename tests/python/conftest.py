@@ -1,5 +1,6 @@
-"""What the tests share. They run under `vgpu run` with Debian's Python (tests/python/CMakeLists.txt);
-the programs that are stopped are HIP programs of tests/hip, and Python programs of their own."""
+"""What the tests share. They run under `vgpu run` with Debian's Python
+(tests/python/CMakeLists.txt); the programs that are stopped are HIP programs of tests/hip, and Python
+programs of their own."""
 
 from __future__ import annotations
 
@@ -141,8 +142,9 @@ class Daemon:
             return None  # one that is being replaced does not answer
 
     def has_agent(self, pid: int) -> bool:
-        return any(process["pid"] == pid and process["agent"] for job in gpreempt.status().raw["jobs"]
-                   for process in job["processes"])
+        jobs = gpreempt.status().raw["jobs"]
+        return any(process["pid"] == pid and process["agent"]
+                   for job in jobs for process in job["processes"])
 
     def comes_to(self, pid: int, state: str) -> bool:
         return eventually(lambda: self.state_of(pid) == state)

@@ -50,7 +50,7 @@ def ask_compiler(folder: Path, expressions: Dict[str, str]) -> Dict[str, int]:
     source.write_text('#include <stdio.h>\n#include <gpreempt/gpreempt.h>\nint main(void) {\n'
                       f'  int n = 0;\n  puts("{{");\n{lines}  puts("}}");\n  return 0;\n}}\n')
     program = folder / "ask"
-    subprocess.run(["cc", "-I", str(SOURCE / "include"), str(source), "-o", str(program)], check=True)
+    subprocess.check_call(["cc", "-I", str(SOURCE / "include"), str(source), "-o", str(program)])
     answer: Dict[str, int] = json.loads(subprocess.check_output([str(program)]))
     return answer
 

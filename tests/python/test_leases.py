@@ -129,7 +129,8 @@ os.waitpid(pid, 0)
     assert victim.runs()
 
 
-def test_a_child_that_lives_on_holds_nothing(victim: Victim, children: Callable[[Any], Any]) -> None:
+def test_a_child_that_lives_on_holds_nothing(victim: Victim,
+                                             children: Callable[[Any], Any]) -> None:
     holder = children(Program())
     child = holder.do(f"""
 stop = gpreempt.suspend({victim.pid}, for_=600)

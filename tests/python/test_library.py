@@ -62,7 +62,7 @@ def test_a_library_of_something_else_is_refused() -> None:
 def made(folder: Path, code: str) -> str:
     (folder / "fake.c").write_text(code)
     library = folder / "libgpreempt.so.0"
-    subprocess.run(["cc", "-shared", "-fPIC", str(folder / "fake.c"), "-o", str(library)], check=True)
+    subprocess.check_call(["cc", "-shared", "-fPIC", str(folder / "fake.c"), "-o", str(library)])
     return str(library)
 
 

@@ -1,4 +1,4 @@
-"""Slots kept for online work, by a driver with gpreempt's patches (vgpu run --kernel-patches on)."""
+"""Slots kept for online work, by a driver with gpreempt's patches (--kernel-patches on)."""
 
 from __future__ import annotations
 

@@ -100,8 +100,8 @@ EXAMPLES = SOURCE / "examples/python"
     ["torch_trainer.py", "--model", "bert", "--epochs", "1", "--batch", "4"],
     ["torch_trainer.py", "--model", "resnet", "--epochs", "1", "--priority", "low"]])
 def test_the_examples_run_on_a_cpu(words: List[str]) -> None:
-    ended = subprocess.run([sys.executable, str(EXAMPLES / words[0]), "--cpu", "--small", *words[1:]],
-                           check=False, text=True, capture_output=True)
+    call = [sys.executable, str(EXAMPLES / words[0]), "--cpu", "--small", *words[1:]]
+    ended = subprocess.run(call, check=False, text=True, capture_output=True)
     assert ended.returncode == 0, ended.stderr
     assert "Warning" not in ended.stderr
     assert '"model"' in ended.stdout

@@ -15,6 +15,7 @@ from conftest import BUILD, SOURCE
 def test_the_package_is_typed() -> None:
     words = [sys.executable, "-m", "mypy", "--config-file", str(SOURCE / "python/pyproject.toml"),
              "--cache-dir", str(BUILD / "python/mypy"), str(SOURCE / "python/gpreempt")]
-    ended = subprocess.run(words, check=False, text=True, capture_output=True, cwd=SOURCE / "python")
+    ended = subprocess.run(words, check=False, text=True, capture_output=True,
+                           cwd=SOURCE / "python")
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert Path(SOURCE / "python/gpreempt/py.typed").exists()

@@ -22,8 +22,8 @@ pytestmark = pytest.mark.skipif(
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
-    made = subprocess.check_output([str(SOURCE / "scripts/wheel"), "--build", str(BUILD), "--output",
-                                    str(folder)], text=True)
+    made = subprocess.check_output([str(SOURCE / "scripts/wheel"), "--build", str(BUILD),
+                                    "--output", str(folder)], text=True)
     return Path(made.strip())
 
 
