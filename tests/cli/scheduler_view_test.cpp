@@ -56,8 +56,9 @@ TEST(SchedulerView, NamesOnlineProcessesWhoseWorkNobodySeesAndWhy) {
                   "process 17: online, but nobody can tell when it has work: start it with "
                   "gpreempt run (mqds: Permission denied)\n"))
       << text;
-  EXPECT_TRUE(has(text, "process 18: online, but nobody can tell when it has work: start it with "
-                        "gpreempt run\n"));
+  EXPECT_TRUE(has(text,
+                  "process 18: online, but nobody can tell when it has work: start it with "
+                  "gpreempt run\n"));
   EXPECT_FALSE(has(text, "process 19: online"));
 }
 

@@ -11,8 +11,12 @@ namespace {
 class GpuClassCommand : public DaemonTest {
  protected:
   int gpreempt_class(pid_t pid, const std::string& work_class) {
-    const Words words = {GPREEMPT_BIN_DIR "/gpreempt", "class",    std::to_string(pid),
-                         work_class,                   "--socket", socket()};
+    const Words words = {GPREEMPT_BIN_DIR "/gpreempt",
+                         "class",
+                         std::to_string(pid),
+                         work_class,
+                         "--socket",
+                         socket()};
     return Program(words, {}, error_file_).wait();
   }
   std::string error() const {

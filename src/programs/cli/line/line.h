@@ -13,7 +13,8 @@ using Chosen = std::function<int()>;
 
 void add_queue_commands(CLI::App& app, Chosen& chosen);      // queues, suspend, resume, doctor
 void add_measuring_commands(CLI::App& app, Chosen& chosen);  // demo, bench, report
-// run, cdi, status, class, config, trace. `program` is what the line has behind "--": for `run` alone.
+// run, cdi, status, class, config, trace. `program` is what the line has behind "--": for `run`
+// alone.
 void add_scheduler_commands(CLI::App& app, Chosen& chosen, const std::vector<std::string>& program);
 
 }  // namespace gp::cli
