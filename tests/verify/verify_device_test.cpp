@@ -180,6 +180,7 @@ TEST_F(Verify, BringsItsResultsElsewhereIfTheyDoNotFit) {
 TEST_F(Verify, SaysWhatIsWrongWithACommandLine) {
   EXPECT_EQ(verify({"--step", "speed"}).status, 2);
   EXPECT_EQ(verify({"--step", "soak"}).status, 2) << "for how long?";
+  EXPECT_EQ(verify({"--container", "box"}).status, 2) << "on a virtual GPU?";
   const Outcome no_gpu = verify({"--gpu", "7", "--rounds", "1"});
   EXPECT_EQ(no_gpu.status, 2);
   EXPECT_NE(no_gpu.err.find("no GPU 7"), std::string::npos) << no_gpu.err;

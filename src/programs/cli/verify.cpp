@@ -341,6 +341,9 @@ int verify(VerifyOptions options) {
     return report_error(known.error());
   }
   options.output = output_of(options);
+  if (!options.container.empty() && options.virtual_gpu) {
+    return report_usage("a container has no virtual GPU", "--container or --virtual-gpu");
+  }
   if (!options.container.empty()) {
     return verify_elsewhere(options);
   }

@@ -147,13 +147,11 @@ void add_verify(CLI::App& app, Chosen& chosen) {
       .add_option("--output", options->output,
                   "For the results (default: gpreempt-verify-HOST-DATE); the archive is beside it")
       ->type_name("DIR");
-  CLI::Option* virtual_gpu = command.add_flag("--virtual-gpu", options->virtual_gpu,
-                                              "On a virtual GPU, even if there is one");
   command
       .add_option("--container", options->container,
-                  "In this container, which runs: by docker or podman, where ROCm is not here")
-      ->type_name("NAME")
-      ->excludes(virtual_gpu);
+                  "In this container, which runs, by docker or podman: where ROCm is not here")
+      ->type_name("NAME");
+  command.add_flag("--virtual-gpu", options->virtual_gpu, "On a virtual GPU, even if there is one");
   command.footer(kVerifyExamples);
   command.callback([options, &chosen] { chosen = [options] { return verify(*options); }; });
 }
