@@ -236,7 +236,7 @@ int receive_reply(int fd, Answer& answer) {
     memcpy(&answer.fd, CMSG_DATA(rights), sizeof(int));
   }
   if (received < static_cast<ssize_t>(wire::kReplyHeader) || reply.magic != wire::kMagic ||
-      received != static_cast<ssize_t>(wire::kReplyHeader + reply.size)) {
+      received != static_cast<ssize_t>(wire::kReplyHeader) + reply.size) {
     close_raw(answer.fd);
     return kLost;
   }

@@ -13,8 +13,11 @@ DirectoryWatch::DirectoryWatch(Loop& loop, std::string directory, std::function<
       directory_(std::move(directory)),
       on_loss_(std::move(on_loss)),
       inotify_(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {
-  const auto token = inotify_ ? loop_.add(inotify_.get(), EPOLLIN, [this](u32) { on_events(); })
-                              : Result<Loop::Token>(Error{errno, "inotify", ""});
+  // The directory may be one like /tmp, where others have files, too.
+  const auto token =
+      inotify_ ? loop_.add(
+                     inotify_.get(), EPOLLIN, [this](u32) { on_events(); }, Loop::Manner::patient)
+               : Result<Loop::Token>(Error{errno, "inotify", ""});
   if (!token) {
     log_warning("{} is not watched: {}", directory_, token.error().message());
     inotify_.reset();
@@ -39,9 +42,9 @@ void DirectoryWatch::follow() {
 
 void DirectoryWatch::on_events() {
   alignas(inotify_event) char events[4096];
-  while (::read(inotify_.get(), events, sizeof events) > 0) {
+  if (::read(inotify_.get(), events, sizeof events) > 0) {
+    on_loss_();
   }
-  on_loss_();
 }
 
 }  // namespace gp::daemon
