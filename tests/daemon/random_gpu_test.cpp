@@ -101,6 +101,10 @@ class GpuRandom : public DaemonTest {
     }
     frozen.clear();
   }
+  void kill_the_guardian() {
+    guardian().signal(SIGKILL);
+    guardian_dies = true;
+  }
   void kill_program(std::unique_ptr<Program>& program) {
     std::erase(frozen, program->pid());
     program.reset();
@@ -110,9 +114,9 @@ class GpuRandom : public DaemonTest {
     done += fmt::format(" {};", kNames[what]);
     switch (what) {
       case kill_daemon: ::kill(daemon, SIGKILL); break;
-      case kill_guardian: guardian().signal(SIGKILL); break;
+      case kill_guardian: kill_the_guardian(); break;
       case kill_both:
-        guardian().signal(SIGKILL);
+        kill_the_guardian();
         ::kill(daemon, SIGKILL);
         break;
       case freeze_daemon: freeze(daemon); break;
@@ -190,6 +194,9 @@ class GpuRandom : public DaemonTest {
   }
   // Without its guardian a daemon ends in good order; with one it is replaced.
   void replace_daemon() {
+    // On a busy machine that takes a while.
+    ASSERT_TRUE(!guardian_dies || eventually([&] { return guardian().ended(); }));
+    guardian_dies = false;
     if (guardian().ended()) {
       std::ifstream(socket() + ".lock") >> daemon;  // perhaps the one before was replaced
       const UniqueFd gone(static_cast<int>(::syscall(SYS_pidfd_open, daemon, 0)));
@@ -226,7 +233,7 @@ class GpuRandom : public DaemonTest {
   std::unique_ptr<Program> training, server, passing;
   pid_t daemon = 0;
   std::vector<pid_t> frozen;
-  bool working = false, busy = false, gpu_died = false;
+  bool working = false, busy = false, gpu_died = false, guardian_dies = false;
   unsigned asked = 0;  // what the server has not answered yet
   std::string done;
   Clock::duration slowest{};
