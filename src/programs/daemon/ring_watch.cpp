@@ -55,7 +55,7 @@ class RingWatch::Reader : public std::enable_shared_from_this<Reader> {
 
   // ---- the loop's side ----
   // False: its thread has ended, and another reader is needed.
-  bool set_targets(std::vector<Target> targets, const Pace& pace) {
+  bool set_targets(const std::vector<Target>& targets, const Pace& pace) {
     const std::lock_guard lock(mutex_);
     std::map<ProcessId, Wish> wanted;
     for (const Target& target : targets) {
