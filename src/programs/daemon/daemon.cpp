@@ -328,6 +328,7 @@ Status Daemon::run() {
   TRY(open_socket());
   directory_watch_ =
       std::make_unique<DirectoryWatch>(*loop_, directory_.directory, [this] { on_loss(); });
+  on_loss();  // of what has gone before it was watched
   start_discovery();
   notify_manager("READY=1");
   log_info("ready on {}, policy {}", directory_.socket, config_.settings.policy->name);
