@@ -66,11 +66,7 @@ static void wait_for_progress(const Board& board) {
 class Holder {
  public:
   explicit Holder(const std::vector<pid_t>& pids) {
-    abi::PreemptLeaseArgs lease = {};
-    lease.timeout_ms = abi::kPreemptMaxTimeoutMs;  // without a deadline it stops nobody else
-    if (ioctl(control_.fd(), _IOWR('K', abi::kfd_preempt_lease, abi::PreemptLeaseArgs), &lease))
-      kfd::fail("PREEMPT_LEASE");
-    lease_ = lease.lease_fd;
+    lease_ = give_time(abi::preempt_lease_create, 0);
     for (const pid_t pid : pids) {
       entries_.push_back({static_cast<u32>(pid), 0, 0, abi::kPreemptAllQueues, 0, 0});
     }
@@ -79,11 +75,19 @@ class Holder {
   Holder(const Holder&) = delete;
   Holder& operator=(const Holder&) = delete;
   void stop() {
+    give_time(abi::preempt_lease_renew, lease_);  // all of them take longer on a busy machine
     batch(_IOWR('K', abi::kfd_batch_unmap_queues, abi::BatchQueuesArgs), abi::preempt_save);
   }
   void start() { batch(_IOWR('K', abi::kfd_fast_remap, abi::BatchQueuesArgs), 0); }
 
  private:
+  // Without a deadline it would stop nobody else.
+  u32 give_time(u32 op, u32 lease_fd) {
+    abi::PreemptLeaseArgs lease = {op, lease_fd, abi::kPreemptMaxTimeoutMs, 0};
+    if (ioctl(control_.fd(), _IOWR('K', abi::kfd_preempt_lease, abi::PreemptLeaseArgs), &lease))
+      kfd::fail("PREEMPT_LEASE");
+    return lease.lease_fd;
+  }
   void batch(unsigned long request, u32 type) {
     abi::BatchQueuesArgs args = {};
     args.entries_ptr = reinterpret_cast<u64>(entries_.data());
